@@ -1,0 +1,2 @@
+//! The `apportion` command.
+fn main() {}

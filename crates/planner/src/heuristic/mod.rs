@@ -1,0 +1,50 @@
+//! Heuristics: lower bounds on the cost of reaching the goal from a state.
+
+use crate::task::{Cost, Value};
+
+/// What a heuristic says of one state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Estimate {
+    /// The goal is at least this far away.
+    AtLeast(Cost),
+    /// The goal cannot be reached.
+    DeadEnd,
+}
+
+/// A lower bound on goal distances that may improve while the search runs.
+///
+/// Every implementation is admissible: `evaluate` never exceeds the true distance, and says
+/// [`Estimate::DeadEnd`] only when there is no plan.
+/// It need not be consistent; A* reopens.
+pub trait Heuristic {
+    /// Estimates the goal distance of a state (one value per variable).
+    fn evaluate(&mut self, state: &[Value]) -> Estimate;
+
+    /// Grows whenever an earlier value might now be higher; a search may then evaluate a state
+    /// again before it expands it.
+    fn revision(&self) -> u64 {
+        0
+    }
+
+    /// Figures for the final statistics.
+    fn statistics(&self) -> HeuristicStatistics {
+        HeuristicStatistics::default()
+    }
+}
+
+/// Figures a heuristic reports at the end of a search; zero where they do not apply.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeuristicStatistics {
+    /// Patterns, that is projections.
+    pub patterns: usize,
+    /// Cost partitionings kept in the store.
+    pub partitions: usize,
+    /// Cost partitionings computed in all.
+    pub partitions_computed: usize,
+    /// Bytes held by transitions and distance tables.
+    pub memory_bytes: usize,
+    /// Seconds spent predicting or computing partitions.
+    pub partition_s: f64,
+    /// Seconds spent computing goal distances for them.
+    pub distances_s: f64,
+}

@@ -1,0 +1,236 @@
+//! The finite-domain (FDR, SAS⁺) planning task that every later stage reads.
+//!
+//! A [`Task`] is immutable once built.
+//! It keeps the lifted origin of each fact (its atom) and of each operator (its schema and
+//! arguments), because graphs and features are defined on them.
+
+use std::fmt;
+
+/// Declares an index type: a `u32` that only indexes the collection it is named after.
+macro_rules! index_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The position in the collection.
+            #[inline(always)]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl From<usize> for $name {
+            fn from(index: usize) -> $name {
+                $name(u32::try_from(index).expect("an index fits in 32 bits"))
+            }
+        }
+    };
+}
+
+index_type!(/** Index of a variable of the task. */ VarId);
+index_type!(/** Index of an operator of the task. */ OpId);
+index_type!(/** Index of an object of the lifted task. */ ObjectId);
+index_type!(/** Index of a predicate of the lifted task. */ PredicateId);
+index_type!(/** Index of an action schema of the lifted task. */ SchemaId);
+
+/// A value of a variable: an index into its domain.
+pub type Value = u32;
+
+/// The cost of an operator or a plan, in the units of the input.
+pub type Cost = u64;
+
+/// An assignment of one value to one variable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Fact {
+    /// The variable.
+    pub var: VarId,
+    /// The value it has.
+    pub value: Value,
+}
+
+impl Fact {
+    /// The fact `var = value`.
+    pub fn new(var: VarId, value: Value) -> Fact {
+        Fact { var, value }
+    }
+}
+
+/// A ground atom of the lifted task, such as `on(a, b)`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Atom {
+    /// The predicate.
+    pub predicate: PredicateId,
+    /// Its arguments.
+    pub args: Box<[ObjectId]>,
+}
+
+/// What a value of a variable stands for in the lifted task (ρ of the paper).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FactMeaning {
+    /// The atom is true.
+    Atom(Atom),
+    /// The atom is false.
+    NegatedAtom(Atom),
+    /// None of the atoms of the variable's other values is true.
+    NoneOfThose,
+}
+
+/// A predicate or an action schema: a name and its number of parameters.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Symbol {
+    /// The name, in lower case.
+    pub name: String,
+    /// The number of parameters.
+    pub arity: usize,
+}
+
+/// A finite-domain state variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// The name, as in the `.sas` file (`var0`, `var1`, …).
+    pub name: String,
+    /// The meaning of each value; its length is the domain size.
+    pub values: Vec<FactMeaning>,
+}
+
+impl Variable {
+    /// The number of values.
+    pub fn domain_size(&self) -> usize {
+        self.values.len()
+    }
+}
+
+/// A ground operator without conditional effects.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Operator {
+    /// The action schema it instantiates (`sch` of the paper).
+    pub schema: SchemaId,
+    /// The arguments it is instantiated with.
+    pub args: Box<[ObjectId]>,
+    /// All preconditions, sorted by variable, at most one per variable.
+    pub pre: Box<[Fact]>,
+    /// All effects, sorted by variable, at most one per variable.
+    pub eff: Box<[Fact]>,
+    /// The cost of applying it.
+    pub cost: Cost,
+}
+
+impl Operator {
+    /// The value the operator requires of `var`, if it requires one.
+    pub fn pre_on(&self, var: VarId) -> Option<Value> {
+        value_on(&self.pre, var)
+    }
+
+    /// The value the operator gives to `var`, if it gives one.
+    pub fn eff_on(&self, var: VarId) -> Option<Value> {
+        value_on(&self.eff, var)
+    }
+}
+
+fn value_on(facts: &[Fact], var: VarId) -> Option<Value> {
+    facts.binary_search_by_key(&var, |fact| fact.var).ok().map(|i| facts[i].value)
+}
+
+/// A planning task in finite-domain representation, with the names of its lifted origin.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Task {
+    /// The state variables.
+    pub variables: Vec<Variable>,
+    /// The ground operators.
+    pub operators: Vec<Operator>,
+    /// The initial state: one value per variable.
+    pub initial: Vec<Value>,
+    /// The goal: a partial assignment, in the order of the `.sas` file.
+    pub goal: Vec<Fact>,
+    /// Sets of facts of which at most one holds in any reachable state.
+    pub mutex_groups: Vec<Vec<Fact>>,
+    /// Whether the task minimises `total-cost`; otherwise every operator costs 1.
+    pub uses_metric: bool,
+    /// The objects of the lifted task, constants included.
+    pub objects: Vec<String>,
+    /// The predicates of the lifted task.
+    pub predicates: Vec<Symbol>,
+    /// The action schemas of the lifted task.
+    pub schemas: Vec<Symbol>,
+    /// Atoms that are true in every reachable state and not facts of the task (static relations
+    /// and types); empty for tasks read from `.sas`, which does not hold them.
+    pub static_atoms: Vec<Atom>,
+}
+
+impl Task {
+    /// The variable with this index.
+    pub fn variable(&self, var: VarId) -> &Variable {
+        &self.variables[var.index()]
+    }
+
+    /// The operator with this index.
+    pub fn operator(&self, op: OpId) -> &Operator {
+        &self.operators[op.index()]
+    }
+
+    /// The indices of all operators.
+    pub fn operator_ids(&self) -> impl Iterator<Item = OpId> + use<> {
+        (0..self.operators.len()).map(OpId::from)
+    }
+
+    /// The value the goal requires of `var`, if it requires one.
+    pub fn goal_on(&self, var: VarId) -> Option<Value> {
+        self.goal.iter().find(|fact| fact.var == var).map(|fact| fact.value)
+    }
+
+    /// Whether `state` (one value per variable) satisfies the goal.
+    #[inline]
+    pub fn is_goal(&self, state: &[Value]) -> bool {
+        self.goal.iter().all(|fact| state[fact.var.index()] == fact.value)
+    }
+
+    /// The name of an operator as it stands in plan files, without parentheses: `stack a b`.
+    pub fn operator_name(&self, op: OpId) -> String {
+        let operator = self.operator(op);
+        let mut name = self.schemas[operator.schema.index()].name.clone();
+        for arg in &operator.args {
+            name.push(' ');
+            name.push_str(&self.objects[arg.index()]);
+        }
+        name
+    }
+
+    /// The name of a fact as Fast Downward writes it: `Atom on(a, b)`.
+    pub fn fact_name(&self, fact: Fact) -> String {
+        let (sign, atom) = match &self.variable(fact.var).values[fact.value as usize] {
+            FactMeaning::NoneOfThose => return "<none of those>".to_string(),
+            FactMeaning::Atom(atom) => ("Atom", atom),
+            FactMeaning::NegatedAtom(atom) => ("NegatedAtom", atom),
+        };
+        format!("{sign} {}", AtomName { task: self, atom })
+    }
+
+    /// The least cost of any operator (1 if there are none).
+    pub fn min_operator_cost(&self) -> Cost {
+        self.operators.iter().map(|o| o.cost).min().unwrap_or(1)
+    }
+
+    /// Whether every operator costs 1.
+    pub fn is_unit_cost(&self) -> bool {
+        self.operators.iter().all(|o| o.cost == 1)
+    }
+}
+
+/// Displays an atom with the names of its task: `on(a, b)`.
+struct AtomName<'a> {
+    task: &'a Task,
+    atom: &'a Atom,
+}
+
+impl fmt::Display for AtomName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.task.predicates[self.atom.predicate.index()].name)?;
+        for (i, arg) in self.atom.args.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{}", self.task.objects[arg.index()])?;
+        }
+        f.write_str(")")
+    }
+}

@@ -1,0 +1,3 @@
+//! From PDDL to a finite-domain [`Task`](crate::task::Task), and the `.sas` format.
+
+pub mod sas;

@@ -1,0 +1,383 @@
+//! Reader and writer of Fast Downward's `.sas` format, version 3.
+//!
+//! Predicates, objects and schemas are recovered from the names in the file, so that a task read
+//! from `.sas` can be used like one translated from PDDL, except that it has no static atoms.
+//! Axioms and conditional effects are refused by name and line.
+
+use std::fmt::Write as _;
+
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+use crate::task::{
+    Atom, Cost, Fact, FactMeaning, ObjectId, Operator, PredicateId, SchemaId, Symbol, Task, Value,
+    VarId, Variable,
+};
+
+/// Why a `.sas` text could not be read.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum SasError {
+    /// The text does not follow the format.
+    #[error("line {line}: expected {expected}, found `{found}`")]
+    Syntax {
+        /// One-based line number.
+        line: usize,
+        /// What the format asks for.
+        expected: String,
+        /// What the line holds.
+        found: String,
+    },
+    /// The text ends too early.
+    #[error("line {line}: expected {expected}, found the end of the file (is it truncated?)")]
+    UnexpectedEnd {
+        /// One-based line number.
+        line: usize,
+        /// What the format asks for.
+        expected: String,
+    },
+    /// The task uses something this planner does not support.
+    #[error("line {line}: {construct} are not supported")]
+    Unsupported {
+        /// One-based line number.
+        line: usize,
+        /// The construct.
+        construct: &'static str,
+    },
+}
+
+/// Reads a task from the text of a `.sas` file.
+pub fn read(text: &str) -> Result<Task, SasError> {
+    Reader { lines: text.lines().enumerate(), line: 0, names: Names::default() }.task()
+}
+
+/// Interns the lifted names that occur in a `.sas` file.
+#[derive(Default)]
+struct Names {
+    objects: Interner,
+    predicates: Interner,
+    schemas: Interner,
+    predicate_arity: Vec<usize>,
+    schema_arity: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Interner {
+    ids: FxHashMap<String, usize>,
+    names: Vec<String>,
+}
+
+impl Interner {
+    fn intern(&mut self, name: &str) -> usize {
+        if let Some(&id) = self.ids.get(name) {
+            return id;
+        }
+        let id = self.names.len();
+        self.ids.insert(name.to_string(), id);
+        self.names.push(name.to_string());
+        id
+    }
+}
+
+impl Names {
+    fn object(&mut self, name: &str) -> ObjectId {
+        self.objects.intern(name).into()
+    }
+
+    /// Parses `on(a, b)`; a name without parentheses is an atom without arguments.
+    fn atom(&mut self, text: &str) -> Atom {
+        let (name, args) = match text.split_once('(') {
+            Some((name, rest)) => (name, rest.strip_suffix(')').unwrap_or(rest)),
+            None => (text, ""),
+        };
+        let args: Box<[ObjectId]> = args
+            .split(',')
+            .map(str::trim)
+            .filter(|arg| !arg.is_empty())
+            .map(|arg| self.object(arg))
+            .collect();
+        let id = self.predicates.intern(name.trim());
+        self.predicate_arity.resize(self.predicates.names.len(), args.len());
+        Atom { predicate: PredicateId::from(id), args }
+    }
+
+    fn fact(&mut self, text: &str) -> FactMeaning {
+        if let Some(atom) = text.strip_prefix("Atom ") {
+            FactMeaning::Atom(self.atom(atom))
+        } else if let Some(atom) = text.strip_prefix("NegatedAtom ") {
+            FactMeaning::NegatedAtom(self.atom(atom))
+        } else if text == "<none of those>" {
+            FactMeaning::NoneOfThose
+        } else {
+            FactMeaning::Atom(self.atom(text))
+        }
+    }
+
+    fn operator(&mut self, text: &str) -> (SchemaId, Box<[ObjectId]>) {
+        let mut words = text.split_whitespace();
+        let schema = self.schemas.intern(words.next().unwrap_or(""));
+        let args: Box<[ObjectId]> = words.map(|word| self.object(word)).collect();
+        self.schema_arity.resize(self.schemas.names.len(), args.len());
+        (SchemaId::from(schema), args)
+    }
+}
+
+struct Reader<'a> {
+    lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    /// The one-based number of the line read last.
+    line: usize,
+    names: Names,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self, expected: &str) -> Result<&'a str, SasError> {
+        match self.lines.next() {
+            Some((index, text)) => {
+                self.line = index + 1;
+                Ok(text.trim())
+            }
+            None => Err(SasError::UnexpectedEnd {
+                line: self.line + 1,
+                expected: expected.to_string(),
+            }),
+        }
+    }
+
+    fn syntax(&self, expected: &str, found: &str) -> SasError {
+        SasError::Syntax {
+            line: self.line,
+            expected: expected.to_string(),
+            found: found.chars().take(60).collect(),
+        }
+    }
+
+    fn keyword(&mut self, word: &str) -> Result<(), SasError> {
+        let text = self.next(word)?;
+        if text == word { Ok(()) } else { Err(self.syntax(word, text)) }
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, expected: &str) -> Result<T, SasError> {
+        let text = self.next(expected)?;
+        text.parse().map_err(|_| self.syntax(expected, text))
+    }
+
+    /// A line of exactly `N` integers.
+    fn numbers<const N: usize>(&mut self, expected: &str) -> Result<[i64; N], SasError> {
+        let text = self.next(expected)?;
+        let mut out = [0; N];
+        let mut words = text.split_whitespace();
+        for slot in &mut out {
+            *slot = words
+                .next()
+                .and_then(|word| word.parse().ok())
+                .ok_or_else(|| self.syntax(expected, text))?;
+        }
+        if words.next().is_some() {
+            return Err(self.syntax(expected, text));
+        }
+        Ok(out)
+    }
+
+    fn fact(&self, variables: &[Variable], var: i64, value: i64) -> Result<Fact, SasError> {
+        let domain = usize::try_from(var)
+            .ok()
+            .and_then(|v| variables.get(v))
+            .ok_or_else(|| self.syntax("the index of a variable", &var.to_string()))?
+            .domain_size();
+        if value < 0 || value as usize >= domain {
+            return Err(self.syntax("a value of that variable", &value.to_string()));
+        }
+        Ok(Fact::new(VarId(var as u32), value as Value))
+    }
+
+    fn task(mut self) -> Result<Task, SasError> {
+        self.keyword("begin_version")?;
+        let version: u32 = self.number("the version number 3")?;
+        if version != 3 {
+            return Err(self.syntax("the version number 3", &version.to_string()));
+        }
+        self.keyword("end_version")?;
+        self.keyword("begin_metric")?;
+        let uses_metric = self.number::<u8>("0 or 1")? == 1;
+        self.keyword("end_metric")?;
+
+        let variables = self.variables()?;
+        let mutex_groups = self.mutex_groups(&variables)?;
+
+        self.keyword("begin_state")?;
+        let mut initial = Vec::with_capacity(variables.len());
+        for var in 0..variables.len() {
+            let value: i64 = self.number("the initial value of a variable")?;
+            initial.push(self.fact(&variables, var as i64, value)?.value);
+        }
+        self.keyword("end_state")?;
+
+        self.keyword("begin_goal")?;
+        let count: usize = self.number("the number of goal facts")?;
+        let mut goal = Vec::new();
+        for _ in 0..count {
+            let [var, value] = self.numbers("a goal fact (variable and value)")?;
+            goal.push(self.fact(&variables, var, value)?);
+        }
+        self.keyword("end_goal")?;
+
+        let count: usize = self.number("the number of operators")?;
+        let mut operators = Vec::new();
+        for _ in 0..count {
+            operators.push(self.operator(&variables, uses_metric)?);
+        }
+        if self.number::<usize>("the number of axiom rules")? != 0 {
+            return Err(SasError::Unsupported { line: self.line, construct: "axioms" });
+        }
+
+        let Names { objects, predicates, schemas, predicate_arity, schema_arity } = self.names;
+        Ok(Task {
+            variables,
+            operators,
+            initial,
+            goal,
+            mutex_groups,
+            uses_metric,
+            objects: objects.names,
+            predicates: symbols(predicates.names, predicate_arity),
+            schemas: symbols(schemas.names, schema_arity),
+            static_atoms: Vec::new(),
+        })
+    }
+
+    fn variables(&mut self) -> Result<Vec<Variable>, SasError> {
+        let count: usize = self.number("the number of variables")?;
+        let mut variables = Vec::new();
+        for _ in 0..count {
+            self.keyword("begin_variable")?;
+            let name = self.next("the name of a variable")?.to_string();
+            let layer: i64 = self.number("the axiom layer")?;
+            if layer != -1 {
+                return Err(SasError::Unsupported {
+                    line: self.line,
+                    construct: "derived variables",
+                });
+            }
+            let size: usize = self.number("the domain size")?;
+            let mut values = Vec::new();
+            for _ in 0..size {
+                let text = self.next("the name of a fact")?;
+                values.push(self.names.fact(text));
+            }
+            self.keyword("end_variable")?;
+            variables.push(Variable { name, values });
+        }
+        Ok(variables)
+    }
+
+    fn mutex_groups(&mut self, variables: &[Variable]) -> Result<Vec<Vec<Fact>>, SasError> {
+        let count: usize = self.number("the number of mutex groups")?;
+        let mut groups = Vec::new();
+        for _ in 0..count {
+            self.keyword("begin_mutex_group")?;
+            let size: usize = self.number("the size of the mutex group")?;
+            let mut group = Vec::new();
+            for _ in 0..size {
+                let [var, value] = self.numbers("a fact (variable and value)")?;
+                group.push(self.fact(variables, var, value)?);
+            }
+            self.keyword("end_mutex_group")?;
+            groups.push(group);
+        }
+        Ok(groups)
+    }
+
+    fn operator(&mut self, variables: &[Variable], metric: bool) -> Result<Operator, SasError> {
+        self.keyword("begin_operator")?;
+        let text = self.next("the name of an operator")?;
+        let (schema, args) = self.names.operator(text);
+        let mut pre = Vec::new();
+        let mut eff = Vec::new();
+        for _ in 0..self.number::<usize>("the number of prevail conditions")? {
+            let [var, value] = self.numbers("a prevail condition (variable and value)")?;
+            pre.push(self.fact(variables, var, value)?);
+        }
+        for _ in 0..self.number::<usize>("the number of effects")? {
+            let text = self.next("an effect")?;
+            if text.split_whitespace().next().is_some_and(|n| n != "0") {
+                return Err(SasError::Unsupported {
+                    line: self.line,
+                    construct: "conditional effects",
+                });
+            }
+            let words: Vec<i64> =
+                text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            let [_, var, old, new] = words[..] else {
+                return Err(self.syntax("an effect (0, variable, old value, new value)", text));
+            };
+            if old != -1 {
+                pre.push(self.fact(variables, var, old)?);
+            }
+            eff.push(self.fact(variables, var, new)?);
+        }
+        let cost: Cost = self.number("the cost of the operator")?;
+        self.keyword("end_operator")?;
+        pre.sort_unstable();
+        eff.sort_unstable();
+        let cost = if metric { cost } else { 1 };
+        Ok(Operator { schema, args, pre: pre.into(), eff: eff.into(), cost })
+    }
+}
+
+fn symbols(names: Vec<String>, arities: Vec<usize>) -> Vec<Symbol> {
+    names.into_iter().zip(arities).map(|(name, arity)| Symbol { name, arity }).collect()
+}
+
+/// Writes a task as the text of a `.sas` file.
+pub fn write(task: &Task) -> String {
+    let mut out = String::new();
+    write_task(task, &mut out).expect("writing to a string cannot fail");
+    out
+}
+
+fn write_task(task: &Task, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "begin_version\n3\nend_version")?;
+    writeln!(out, "begin_metric\n{}\nend_metric", u8::from(task.uses_metric))?;
+    writeln!(out, "{}", task.variables.len())?;
+    for (v, variable) in task.variables.iter().enumerate() {
+        writeln!(out, "begin_variable\n{}\n-1\n{}", variable.name, variable.domain_size())?;
+        for value in 0..variable.domain_size() {
+            writeln!(out, "{}", task.fact_name(Fact::new(v.into(), value as Value)))?;
+        }
+        writeln!(out, "end_variable")?;
+    }
+    writeln!(out, "{}", task.mutex_groups.len())?;
+    for group in &task.mutex_groups {
+        writeln!(out, "begin_mutex_group\n{}", group.len())?;
+        for fact in group {
+            writeln!(out, "{} {}", fact.var.0, fact.value)?;
+        }
+        writeln!(out, "end_mutex_group")?;
+    }
+    writeln!(out, "begin_state")?;
+    for value in &task.initial {
+        writeln!(out, "{value}")?;
+    }
+    writeln!(out, "end_state\nbegin_goal\n{}", task.goal.len())?;
+    for fact in &task.goal {
+        writeln!(out, "{} {}", fact.var.0, fact.value)?;
+    }
+    writeln!(out, "end_goal\n{}", task.operators.len())?;
+    for op in task.operator_ids() {
+        let o = task.operator(op);
+        writeln!(out, "begin_operator\n{}", task.operator_name(op))?;
+        let prevail = || o.pre.iter().filter(|fact| o.eff_on(fact.var).is_none());
+        writeln!(out, "{}", prevail().count())?;
+        for fact in prevail() {
+            writeln!(out, "{} {}", fact.var.0, fact.value)?;
+        }
+        writeln!(out, "{}", o.eff.len())?;
+        for fact in &o.eff {
+            match o.pre_on(fact.var) {
+                Some(old) => writeln!(out, "0 {} {old} {}", fact.var.0, fact.value)?,
+                None => writeln!(out, "0 {} -1 {}", fact.var.0, fact.value)?,
+            }
+        }
+        writeln!(out, "{}\nend_operator", if task.uses_metric { o.cost } else { 1 })?;
+    }
+    writeln!(out, "0")
+}
