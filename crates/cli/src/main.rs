@@ -1,2 +1,53 @@
-//! The `apportion` command.
-fn main() {}
+//! The `apportion` command: parse the command line, run one command, print its error once.
+
+mod exit;
+mod heuristic;
+mod input;
+mod plan;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Exit;
+
+/// Optimal classical planning with a learned, provably admissible heuristic.
+#[derive(Parser)]
+#[command(name = "apportion", version, about, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Plan(plan::Args),
+}
+
+const EXIT_CODES: &str = "\
+Exit codes (as Fast Downward's):
+    0  solved              22  out of memory       31  bad input file
+   11  proved unsolvable   23  out of time         34  unsupported construct
+   12  gave up             32  internal error      36  bad command line
+  130  interrupted (Ctrl-C)";
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() {
+                Exit::CommandLine.into()
+            } else {
+                Exit::Success.into()
+            };
+        }
+    };
+    let result = match cli.command {
+        Command::Plan(args) => plan::run(args),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        exit::of_error(&error).into()
+    })
+}

@@ -1,5 +1,9 @@
 //! Heuristics: lower bounds on the cost of reaching the goal from a state.
 
+mod blind;
+
+pub use blind::Blind;
+
 use crate::task::{Cost, Value};
 
 /// What a heuristic says of one state.
@@ -29,6 +33,20 @@ pub trait Heuristic {
     /// Figures for the final statistics.
     fn statistics(&self) -> HeuristicStatistics {
         HeuristicStatistics::default()
+    }
+}
+
+impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
+    fn evaluate(&mut self, state: &[Value]) -> Estimate {
+        (**self).evaluate(state)
+    }
+
+    fn revision(&self) -> u64 {
+        (**self).revision()
+    }
+
+    fn statistics(&self) -> HeuristicStatistics {
+        (**self).statistics()
     }
 }
 

@@ -135,10 +135,9 @@ impl<'a> Reader<'a> {
                 self.line = index + 1;
                 Ok(text.trim())
             }
-            None => Err(SasError::UnexpectedEnd {
-                line: self.line + 1,
-                expected: expected.to_string(),
-            }),
+            None => {
+                Err(SasError::UnexpectedEnd { line: self.line + 1, expected: expected.to_string() })
+            }
         }
     }
 

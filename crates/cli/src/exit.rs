@@ -1,0 +1,66 @@
+//! Exit codes: Fast Downward's blocks, so that existing scripts read them.
+//!
+//! Out of time or memory is an outcome, not an error.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// How the process ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// Solved, or the command did what it was asked to do.
+    Success = 0,
+    /// `validate`: the plan does not solve the task.
+    InvalidPlan = 1,
+    /// The task has no plan.
+    Unsolvable = 11,
+    /// The memory limit was reached.
+    OutOfMemory = 22,
+    /// The time limit was reached.
+    OutOfTime = 23,
+    /// An input file cannot be read or is malformed.
+    Input = 31,
+    /// Something that should never happen happened.
+    Internal = 32,
+    /// The input uses a construct that is not supported.
+    Unsupported = 34,
+    /// The command line is wrong (Fast Downward's driver input error; 2 would mean a plan).
+    CommandLine = 36,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// An error that knows its exit code; put it anywhere into an `anyhow` chain.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The code the process ends with.
+    pub(crate) exit: Exit,
+    message: String,
+}
+
+impl Failure {
+    /// A failure with a message for the user.
+    pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> anyhow::Error {
+        anyhow::Error::new(Failure { exit, message: message.to_string() })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The exit code an error asks for; an error that asks for none is an internal one.
+pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
+    error.downcast_ref::<Failure>().map_or(Exit::Internal, |failure| failure.exit)
+}
