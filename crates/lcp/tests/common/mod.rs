@@ -1,0 +1,3 @@
+//! What several test and benchmark programs of this crate share.
+
+pub(crate) mod dense;

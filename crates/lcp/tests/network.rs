@@ -1,0 +1,183 @@
+//! The network on distinct tokens against its definition, and its gradient against differences.
+
+mod common;
+
+use common::dense;
+use lcp::network::tokens::{Batch, Positions};
+use lcp::network::train_pass::{FeatureRows, Tape};
+use lcp::network::weights::Weights;
+use lcp::network::{Attention, NetworkConfig, TokenScope};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+struct Rows(Vec<Vec<(u32, u32)>>);
+
+impl FeatureRows for Rows {
+    fn row(&self, row: u32) -> &[(u32, u32)] {
+        &self.0[row as usize]
+    }
+}
+
+/// A random state: few distinct rows, so that sharing happens.
+struct Example {
+    rows: Rows,
+    row_of_pair: Vec<u32>,
+    relevant: Vec<Vec<u32>>,
+    input: dense::Input,
+}
+
+fn example(k: usize, m: usize, d: usize, rng: &mut Xoshiro256PlusPlus) -> Example {
+    let rows: Vec<Vec<(u32, u32)>> = (0..5)
+        .map(|_| {
+            (0..d as u32)
+                .filter_map(|c| rng.random_bool(0.4).then(|| (c, rng.random_range(1..4))))
+                .collect()
+        })
+        .collect();
+    let row_of_pair: Vec<u32> = (0..k * m).map(|_| rng.random_range(0..5)).collect();
+    let mut x = vec![0.0; k * m * d];
+    for (pair, &row) in row_of_pair.iter().enumerate() {
+        for &(colour, count) in &rows[row as usize] {
+            x[pair * d + colour as usize] = count as f32;
+        }
+    }
+    let is_relevant: Vec<bool> = (0..k * m).map(|_| rng.random_bool(0.6)).collect();
+    let relevant = (0..m)
+        .map(|o| (0..k as u32).filter(|&p| is_relevant[p as usize * m + o]).collect())
+        .collect();
+    let input = dense::Input { patterns: k, operators: m, x, relevant: is_relevant };
+    Example { rows: Rows(rows), row_of_pair, relevant, input }
+}
+
+fn configurations(d: usize) -> Vec<NetworkConfig> {
+    let mut configurations = Vec::new();
+    for attention in [Attention::Learned, Attention::Mean] {
+        for tokens in [TokenScope::All, TokenScope::Relevant] {
+            for (width, layers, heads) in [(None, 1, 1), (Some(6), 1, 2), (Some(4), 2, 1)] {
+                let paper = NetworkConfig::paper(d);
+                let config = NetworkConfig { attention, tokens, width, layers, heads, ..paper };
+                configurations.push(config);
+            }
+        }
+    }
+    configurations
+}
+
+/// Scores → α of each scored position.
+fn softmax(positions: &Positions, scores: &[f32], tokens: &[u32]) -> Vec<f64> {
+    let mut alpha = Vec::new();
+    let mut tokens = tokens.iter();
+    for o in 0..positions.operators() {
+        let scored = positions.of_operator(o).filter(|&i| positions.scored[i]).count();
+        let x: Vec<f64> =
+            tokens.by_ref().take(scored).map(|&t| f64::from(scores[t as usize]).exp()).collect();
+        let sum: f64 = x.iter().sum();
+        alpha.extend(x.iter().map(|x| x / sum));
+    }
+    alpha
+}
+
+fn row_of_position(example: &Example, positions: &Positions) -> Vec<u32> {
+    let m = positions.operators();
+    (0..m)
+        .flat_map(|o| positions.of_operator(o).map(move |i| (i, o)))
+        .map(|(i, o)| example.row_of_pair[positions.pattern[i] as usize * m + o])
+        .collect()
+}
+
+#[test]
+fn distinct_tokens_give_the_dense_network() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let (k, m, d) = (5, 7, 8);
+    for config in configurations(d) {
+        for scope in [TokenScope::All, TokenScope::Relevant] {
+            let weights = Weights::random(&config, &mut rng);
+            let examples = [example(k, m, d, &mut rng), example(k, m, d, &mut rng)];
+            // Both states share rows and relevance, so that one batch can hold them.
+            let second: Vec<u32> = (0..k * m).map(|_| rng.random_range(0..5)).collect();
+            let positions = Positions::new(k, &examples[0].relevant, config.tokens, scope);
+            let first = &examples[0];
+            let other = Example {
+                rows: Rows(first.rows.0.clone()),
+                row_of_pair: second,
+                relevant: first.relevant.clone(),
+                input: dense::Input {
+                    x: Vec::new(),
+                    relevant: first.input.relevant.clone(),
+                    ..first.input
+                },
+            };
+            let states = [row_of_position(first, &positions), row_of_position(&other, &positions)];
+            let batch = Batch::new(&config, &positions, states.iter().map(Vec::as_slice));
+            let mut tape = Tape::default();
+            tape.forward(&weights, &first.rows, &batch);
+            let dense = dense::forward(&weights, &first.input, scope);
+            let alpha = softmax(&positions, &tape.scores, &batch.scored[0]);
+            let mut next = alpha.iter();
+            for o in 0..m {
+                for i in positions.of_operator(o).filter(|&i| positions.scored[i]) {
+                    let expected = dense[positions.pattern[i] as usize * m + o];
+                    let found = *next.next().unwrap();
+                    assert!((f64::from(expected) - found).abs() < 1e-5, "{config:?} {scope:?}");
+                }
+            }
+            assert!(next.next().is_none());
+        }
+    }
+}
+
+#[test]
+fn gradient_matches_finite_differences() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
+    let (k, m, d) = (4, 5, 6);
+    for config in configurations(d) {
+        let mut weights = Weights::random(&config, &mut rng);
+        // Every unit of the MLP is clearly on or clearly off: no difference crosses relu's kink.
+        for (bias, size) in [(weights.layout.mlp_0.1, 20.0), (weights.layout.mlp_1.1, 100.0)] {
+            for (i, x) in weights[bias].iter_mut().enumerate() {
+                *x = if i % 3 == 1 { -size } else { size };
+            }
+        }
+        let example = example(k, m, d, &mut rng);
+        let positions = Positions::new(k, &example.relevant, config.tokens, TokenScope::Relevant);
+        let rows = row_of_position(&example, &positions);
+        let batch = Batch::new(&config, &positions, [rows.as_slice()]);
+        let mut tape = Tape::default();
+        tape.forward(&weights, &example.rows, &batch);
+        let direction: Vec<f32> = tape.scores.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
+        let mut gradient = Weights::zeros(&config);
+        tape.backward(&weights, &example.rows, &batch, &direction, &mut gradient);
+        let value = |weights: &Weights| -> f64 {
+            let mut tape = Tape::default();
+            tape.forward(weights, &example.rows, &batch);
+            tape.scores.iter().zip(&direction).map(|(&s, &d)| f64::from(s) * f64::from(d)).sum()
+        };
+        // Every tensor along a random direction: one difference checks all its entries.
+        for (name, _, tensor) in weights.layout.named.clone() {
+            for _ in 0..4 {
+                let step: Vec<f32> =
+                    (0..tensor.size()).map(|_| rng.random_range(-1.0f32..1.0)).collect();
+                let expected: f64 = step
+                    .iter()
+                    .zip(&gradient[tensor])
+                    .map(|(&s, &g)| f64::from(s) * f64::from(g))
+                    .sum();
+                let epsilon = 4e-3;
+                let original = weights[tensor].to_vec();
+                let mut shifted = |sign: f32| {
+                    for ((w, s), o) in weights[tensor].iter_mut().zip(&step).zip(&original) {
+                        *w = o + sign * epsilon * s;
+                    }
+                    value(&weights)
+                };
+                let (above, below) = (shifted(1.0), shifted(-1.0));
+                weights[tensor].copy_from_slice(&original);
+                let found = (above - below) / (2.0 * f64::from(epsilon));
+                assert!(
+                    (found - expected).abs() <= 0.02 + 0.01 * expected.abs(),
+                    "{name} of {config:?}: {found} instead of {expected}"
+                );
+            }
+        }
+    }
+}
