@@ -1,3 +1,10 @@
-//! Learned cost partitioning: planning graphs, features, the network and its use in search.
+//! Learned cost partitioning: from a task, a pattern and a state to the share of each operator's
+//! cost that the pattern receives.
+//!
+//! Data flows one way: [`graph`] encodes a task and a state, masked to a pattern, as a labelled
+//! graph; [`wl`] turns it into one sparse feature row per operator; [`network`] turns the rows of
+//! all patterns into weights.
 
+pub mod graph;
 pub mod network;
+pub mod wl;

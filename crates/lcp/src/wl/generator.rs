@@ -1,0 +1,388 @@
+//! Rows for every pattern and state, computed once per projected state.
+//!
+//! A [`FeatureGenerator`] belongs to one task, its patterns and a vocabulary.
+//! A look-up of something computed before allocates nothing.
+//! Memory is bounded: what was computed is forgotten all at once when it grows past the limit,
+//! between states, so the rows of one state are always complete.
+
+use std::sync::Arc;
+
+use planner::task::{OpId, Task, Value, VarId};
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+use super::colours::{Colour, DROPPED};
+use super::lists::ListTable;
+use super::pattern_graph::{Adjacency, ClassScratch, PatternGraph};
+use super::refinement::Refinement;
+use super::rows::{BagId, RowId, RowTable};
+use super::vocabulary::Vocabulary;
+use crate::graph::TaskGraph;
+
+/// Why features cannot be computed.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum FeatureError {
+    /// A pattern names a variable that the task does not have.
+    #[error("pattern {0} has a variable that is not in the task")]
+    UnknownVariable(usize),
+    /// A pattern has 2⁶⁴ or more abstract states.
+    #[error("pattern {0} has too many abstract states")]
+    TooLarge(usize),
+}
+
+/// Computes and keeps the rows of a task's patterns.
+#[derive(Clone, Debug)]
+pub struct FeatureGenerator {
+    vocabulary: Arc<Vocabulary>,
+    adjacency: Adjacency,
+    patterns: Vec<PatternCache>,
+    entries: Vec<Entry>,
+    /// For each entry and class of operators the index of its row among the entry's rows.
+    row_of_class: Vec<u32>,
+    rows: RowTable,
+    /// The row of each multiset of last known colours in a hop set.
+    row_of_hop_set: ListTable<Colour>,
+    hop_set_rows: Vec<RowId>,
+    /// The entries of the state asked for last.
+    current: Vec<u32>,
+    scratch: Scratch,
+    memory_limit: usize,
+    graph_bytes: usize,
+    generation: u64,
+}
+
+/// One pattern: its graph, made when it is first needed, and its entries.
+#[derive(Clone, Debug)]
+struct PatternCache {
+    vars: Box<[VarId]>,
+    domains: Box<[usize]>,
+    graph: Option<PatternGraph>,
+    entries: FxHashMap<u64, u32>,
+}
+
+impl PatternCache {
+    /// The rank of the projection of a state.
+    #[inline]
+    fn rank(&self, state: &[Value]) -> u64 {
+        let vars = self.vars.iter().zip(&self.domains);
+        vars.fold(0, |rank, (var, &size)| rank * size as u64 + u64::from(state[var.index()]))
+    }
+}
+
+/// What is kept of a pattern and a projected state.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    bag: BagId,
+    /// Where its part of `row_of_class` begins.
+    start: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    values: Vec<Value>,
+    refinement: Refinement,
+    classes: ClassScratch,
+    last_known: Vec<Colour>,
+    hop_set: Vec<Colour>,
+    row: Vec<(u32, u32)>,
+    row_of_class: Vec<RowId>,
+    bag: Vec<(u32, u32)>,
+}
+
+impl FeatureGenerator {
+    /// A generator for `patterns` of `task` that keeps at most about `memory_limit` bytes.
+    pub fn new<P: AsRef<[VarId]>>(
+        task: &Task,
+        patterns: &[P],
+        vocabulary: Arc<Vocabulary>,
+        memory_limit: usize,
+    ) -> Result<FeatureGenerator, FeatureError> {
+        let graph = TaskGraph::new(task, vocabulary.kind());
+        let adjacency = Adjacency::new(&graph, &vocabulary.numbers(&graph));
+        let patterns = patterns
+            .iter()
+            .enumerate()
+            .map(|(i, pattern)| PatternCache::new(task, i, pattern.as_ref()))
+            .collect::<Result<_, _>>()?;
+        Ok(FeatureGenerator {
+            graph_bytes: adjacency.bytes(),
+            vocabulary,
+            adjacency,
+            patterns,
+            entries: Vec::new(),
+            row_of_class: Vec::new(),
+            rows: RowTable::default(),
+            row_of_hop_set: ListTable::default(),
+            hop_set_rows: Vec::new(),
+            current: Vec::new(),
+            scratch: Scratch::default(),
+            memory_limit,
+            generation: 0,
+        })
+    }
+
+    /// The vocabulary of the rows.
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// The number of patterns.
+    pub fn num_patterns(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// The number of operators.
+    pub fn num_operators(&self) -> usize {
+        self.adjacency.num_operators()
+    }
+
+    /// The distinct rows and bags so far.
+    pub fn row_table(&self) -> &RowTable {
+        &self.rows
+    }
+
+    /// Grows whenever row and bag numbers given out before become invalid, which can only happen
+    /// at the beginning of [`FeatureGenerator::state_rows`] and [`FeatureGenerator::rows`].
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Bytes held, roughly.
+    pub fn bytes(&self) -> usize {
+        self.graph_bytes
+            + self.entries.len() * 32
+            + self.row_of_class.len() * 4
+            + self.rows.bytes()
+            + self.row_of_hop_set.bytes()
+            + self.hop_set_rows.len() * 4
+    }
+
+    /// The rows of every pattern in a state (one value per variable).
+    pub fn state_rows(&mut self, state: &[Value]) -> StateRows<'_> {
+        self.bound_memory();
+        let mut current = std::mem::take(&mut self.current);
+        current.clear();
+        current.extend((0..self.patterns.len()).map(|pattern| self.entry(pattern, state)));
+        self.current = current;
+        StateRows { generator: self }
+    }
+
+    /// The rows of the pattern with this index in a state (one value per variable).
+    pub fn rows(&mut self, pattern: usize, state: &[Value]) -> PatternRows<'_> {
+        self.bound_memory();
+        let entry = self.entry(pattern, state);
+        self.view(pattern, entry)
+    }
+
+    fn view(&self, pattern: usize, entry: u32) -> PatternRows<'_> {
+        let graph = self.patterns[pattern].graph.as_ref().expect("made with its first entry");
+        let Entry { bag, start } = self.entries[entry as usize];
+        let start = start as usize;
+        PatternRows {
+            bag,
+            rows: self.rows.bag_pairs(bag),
+            row_of_class: &self.row_of_class[start..start + graph.num_classes()],
+            graph,
+            adjacency: &self.adjacency,
+        }
+    }
+
+    fn bound_memory(&mut self) {
+        if self.bytes() > self.memory_limit && !self.entries.is_empty() {
+            for pattern in &mut self.patterns {
+                pattern.entries.clear();
+                pattern.graph = None;
+            }
+            self.graph_bytes = self.adjacency.bytes();
+            self.entries.clear();
+            self.row_of_class.clear();
+            self.rows.clear();
+            self.row_of_hop_set.clear();
+            self.hop_set_rows.clear();
+            self.generation += 1;
+        }
+    }
+
+    /// The entry of a pattern and the projection of a state.
+    #[inline]
+    fn entry(&mut self, pattern: usize, state: &[Value]) -> u32 {
+        let rank = self.patterns[pattern].rank(state);
+        if let Some(&entry) = self.patterns[pattern].entries.get(&rank) {
+            return entry;
+        }
+        let entry = self.compute(pattern, state);
+        self.patterns[pattern].entries.insert(rank, entry);
+        entry
+    }
+
+    #[cold]
+    fn compute(&mut self, pattern: usize, state: &[Value]) -> u32 {
+        let Scratch { values, refinement, classes, last_known, hop_set, row, row_of_class, bag } =
+            &mut self.scratch;
+        let cache = &mut self.patterns[pattern];
+        if cache.graph.is_none() {
+            let graph = PatternGraph::new(&self.adjacency, &cache.vars, &cache.domains, classes);
+            self.graph_bytes += graph.bytes();
+            cache.graph = Some(graph);
+        }
+        let graph = cache.graph.as_ref().expect("made just now");
+        values.clear();
+        values.extend(cache.vars.iter().map(|var| state[var.index()]));
+
+        let iterations = self.vocabulary.iterations();
+        let colours = self.vocabulary.colours();
+        refinement
+            .run(graph, values, iterations, |signature| colours.find(signature).unwrap_or(DROPPED));
+        last_known.clear();
+        last_known.extend(
+            (0..graph.num_nodes()).map(|v| refinement.last_known(iterations, v).unwrap_or(DROPPED)),
+        );
+
+        row_of_class.clear();
+        for c in 0..graph.num_classes() {
+            let class = graph.num_others + c;
+            hop_set.clear();
+            hop_set.push(last_known[class]);
+            let mut previous = u32::MAX;
+            for &(node, _) in graph.neighbours(class) {
+                if node != previous {
+                    hop_set.push(last_known[node as usize]);
+                }
+                previous = node;
+            }
+            hop_set.retain(|&colour| colour != DROPPED);
+            hop_set.sort_unstable();
+            let known = self.row_of_hop_set.len();
+            let index = self.row_of_hop_set.intern(hop_set) as usize;
+            if index == known {
+                histogram(&self.vocabulary, hop_set, row);
+                self.hop_set_rows.push(self.rows.intern_row(row));
+            }
+            row_of_class.push(self.hop_set_rows[index]);
+        }
+
+        bag.clear();
+        bag.extend(row_of_class.iter().zip(&graph.class_size).map(|(row, &n)| (row.0, n)));
+        bag.sort_unstable();
+        bag.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        let start = u32::try_from(self.row_of_class.len()).expect("bounded by the memory limit");
+        self.row_of_class.extend(row_of_class.iter().map(|row| {
+            bag.binary_search_by_key(&row.0, |&(r, _)| r).expect("every row is in the bag") as u32
+        }));
+        let entry = Entry { bag: self.rows.intern_bag(bag), start };
+        self.entries.push(entry);
+        self.entries.len() as u32 - 1
+    }
+}
+
+impl PatternCache {
+    fn new(task: &Task, index: usize, vars: &[VarId]) -> Result<PatternCache, FeatureError> {
+        if vars.iter().any(|var| var.index() >= task.variables.len()) {
+            return Err(FeatureError::UnknownVariable(index));
+        }
+        let domains: Box<[usize]> =
+            vars.iter().map(|&var| task.variable(var).domain_size()).collect();
+        domains
+            .iter()
+            .try_fold(1u64, |product, &size| product.checked_mul(size as u64))
+            .ok_or(FeatureError::TooLarge(index))?;
+        Ok(PatternCache { vars: vars.into(), domains, graph: None, entries: FxHashMap::default() })
+    }
+}
+
+/// The histogram of the colours of all iterations, from the last known colours of the nodes.
+fn histogram(vocabulary: &Vocabulary, hop_set: &[Colour], row: &mut Vec<(u32, u32)>) {
+    row.clear();
+    for &last in hop_set {
+        let lineage = vocabulary.colours().lineage(last);
+        row.extend(lineage.filter_map(|c| vocabulary.feature_of(c)).map(|feature| (feature, 1)));
+    }
+    row.sort_unstable();
+    row.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+}
+
+/// The rows of all patterns in one state.
+#[derive(Clone, Copy, Debug)]
+pub struct StateRows<'a> {
+    generator: &'a FeatureGenerator,
+}
+
+impl<'a> StateRows<'a> {
+    /// The number of patterns.
+    pub fn num_patterns(&self) -> usize {
+        self.generator.current.len()
+    }
+
+    /// The rows of the pattern with this index.
+    #[inline]
+    pub fn pattern(&self, pattern: usize) -> PatternRows<'a> {
+        self.generator.view(pattern, self.generator.current[pattern])
+    }
+
+    /// The table that the row and bag numbers refer to.
+    pub fn row_table(&self) -> &'a RowTable {
+        &self.generator.rows
+    }
+}
+
+/// The distinct rows of a pattern in a state, how many operators have each, and which.
+#[derive(Clone, Copy, Debug)]
+pub struct PatternRows<'a> {
+    bag: BagId,
+    rows: &'a [(u32, u32)],
+    row_of_class: &'a [u32],
+    graph: &'a PatternGraph,
+    adjacency: &'a Adjacency,
+}
+
+impl<'a> PatternRows<'a> {
+    /// The number of this multiset of rows in the [`RowTable`]: equal for two patterns or states
+    /// iff they have the same rows equally often.
+    #[inline]
+    pub fn bag(&self) -> BagId {
+        self.bag
+    }
+
+    /// The number of distinct rows.
+    #[inline]
+    pub fn num_rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The distinct rows and how many operators have each, ascending by row.
+    #[inline]
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = (RowId, u32)> + Clone + 'a {
+        self.rows.iter().map(|&(row, n)| (RowId(row), n))
+    }
+
+    /// The index among [`PatternRows::rows`] of an operator's row.
+    #[inline]
+    pub fn row_of_operator(&self, op: OpId) -> usize {
+        self.row_of_class[self.graph.class_of(self.adjacency, op) as usize] as usize
+    }
+
+    /// For every operator, in the task's order, the index among [`PatternRows::rows`] of its row.
+    pub fn rows_of_operators(&self) -> impl Iterator<Item = usize> + 'a {
+        let row_of_class = self.row_of_class;
+        self.graph.classes(self.adjacency).map(move |class| row_of_class[class as usize] as usize)
+    }
+
+    /// The operators that have a neighbour in the masked graph, ascending, and the index among
+    /// [`PatternRows::rows`] of their row; all others have the row of an isolated node.
+    pub fn connected_operators(&self) -> impl Iterator<Item = (OpId, usize)> + 'a {
+        let row_of_class = self.row_of_class;
+        self.graph.touching().map(move |(op, class)| (op, row_of_class[class as usize] as usize))
+    }
+}
