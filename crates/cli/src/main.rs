@@ -1,6 +1,7 @@
 //! The `apportion` command: parse the command line, run one command, print its error once.
 
 mod exit;
+mod experiment;
 mod heuristic;
 mod input;
 mod plan;
@@ -22,6 +23,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Experiment(experiment::Args),
 }
 
 const EXIT_CODES: &str = "\
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Plan(args) => plan::run(args),
+        Command::Experiment(args) => experiment::run(args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
