@@ -7,4 +7,9 @@
 pub mod task;
 pub mod translate;
 
+pub mod abstraction;
+pub mod partition;
+
 pub mod heuristic;
+
+pub mod testing;

@@ -29,6 +29,8 @@ macro_rules! index_type {
     };
 }
 
+pub(crate) use index_type;
+
 index_type!(/** Index of a variable of the task. */ VarId);
 index_type!(/** Index of an operator of the task. */ OpId);
 index_type!(/** Index of an object of the lifted task. */ ObjectId);

@@ -1,0 +1,265 @@
+//! The projections that a cost partitioning divides the costs among.
+//!
+//! A *pair* is a pattern together with an operator that is relevant in it: the only places where
+//! cost can be of use.
+//! Pairs are numbered pattern by pattern, in the order of [`Projection::relevant_operators`];
+//! a cost partitioning is one integer per pair.
+//!
+//! Distances are 32-bit integers.
+//! To make this safe for any input, the collection fixes the *unit* in which it counts costs:
+//! an operator of cost c costs ⌊c / divisor⌋ units, where the divisor is 1 unless costs are so
+//! large that distances could overflow.
+//! Partitionings may divide a unit into at most [`Abstractions::scale`] parts: a power of two, at
+//! most [`COST_SCALE`], small enough that the sum of the largest finite distances of all
+//! projections stays below 2³¹ parts.
+//! So no sum of distances overflows, for any costs that stay within those of the operators.
+
+use std::ops::Range;
+
+use super::distances::{Distance, DistanceScratch, INFINITY};
+use super::pattern::{Pattern, PatternId};
+use super::projection::Projection;
+use crate::task::{Cost, OpId, Task, Value};
+
+/// The most parts into which a unit of cost is divided.
+pub const COST_SCALE: u32 = 1 << 16;
+
+/// Sums of distances stay below this.
+const LIMIT: u64 = 1 << 31;
+
+/// Projections of a task, the costs of its operators, and who is relevant where.
+#[derive(Clone, Debug)]
+pub struct Abstractions {
+    projections: Vec<Projection>,
+    divisor: Cost,
+    scale: u32,
+    /// The cost of each operator in units.
+    costs: Vec<Distance>,
+    /// Goal distances of each projection under the operators' own costs, in units.
+    distances: Vec<Vec<Distance>>,
+    /// The pairs of pattern p are `pair_offsets[p]..pair_offsets[p + 1]`.
+    pair_offsets: Vec<u32>,
+    /// The pairs of operator o are `operator_pairs[operator_offsets[o]..operator_offsets[o + 1]]`.
+    operator_offsets: Vec<u32>,
+    operator_pairs: Vec<(PatternId, u32)>,
+    /// Projections in which some state is a dead end that no smaller one recognises.
+    dead_ends: Vec<PatternId>,
+}
+
+impl Abstractions {
+    /// Projects the task to each of the patterns.
+    pub fn new(task: &Task, patterns: &[Pattern]) -> Abstractions {
+        let projections: Vec<Projection> =
+            patterns.iter().map(|pattern| Projection::new(task, pattern)).collect();
+        let (divisor, scale) = choose_unit(task, &projections);
+        let costs: Vec<Distance> =
+            task.operators.iter().map(|o| in_units(o.cost, divisor)).collect();
+        let distances = all_goal_distances(&projections, &costs);
+
+        let mut pair_offsets = vec![0];
+        let mut operator_offsets = vec![0; task.operators.len() + 1];
+        for projection in &projections {
+            let relevant = projection.relevant_operators();
+            pair_offsets.push(pair_offsets[pair_offsets.len() - 1] + relevant.len() as u32);
+            for o in relevant {
+                operator_offsets[o.index() + 1] += 1;
+            }
+        }
+        for o in 0..task.operators.len() {
+            operator_offsets[o + 1] += operator_offsets[o];
+        }
+        let num_pairs = pair_offsets[projections.len()] as usize;
+        let mut operator_pairs = vec![(PatternId(0), 0); num_pairs];
+        let mut next = operator_offsets.clone();
+        for (p, projection) in projections.iter().enumerate() {
+            for (i, o) in projection.relevant_operators().iter().enumerate() {
+                let slot = &mut next[o.index()];
+                operator_pairs[*slot as usize] = (PatternId::from(p), pair_offsets[p] + i as u32);
+                *slot += 1;
+            }
+        }
+        let dead_ends = dead_end_projections(&projections, &distances);
+        Abstractions {
+            projections,
+            divisor,
+            scale,
+            costs,
+            distances,
+            pair_offsets,
+            operator_offsets,
+            operator_pairs,
+            dead_ends,
+        }
+    }
+
+    /// The number of patterns.
+    pub fn len(&self) -> usize {
+        self.projections.len()
+    }
+
+    /// Whether there are no patterns.
+    pub fn is_empty(&self) -> bool {
+        self.projections.is_empty()
+    }
+
+    /// The ids of all patterns.
+    pub fn ids(&self) -> impl Iterator<Item = PatternId> + use<> {
+        (0..self.projections.len() as u32).map(PatternId)
+    }
+
+    /// The projection to a pattern.
+    #[inline]
+    pub fn projection(&self, pattern: PatternId) -> &Projection {
+        &self.projections[pattern.index()]
+    }
+
+    /// All projections, in the order of their ids.
+    pub fn projections(&self) -> &[Projection] {
+        &self.projections
+    }
+
+    /// The number of operators of the task.
+    pub fn num_operators(&self) -> usize {
+        self.costs.len()
+    }
+
+    /// How many units of the input's cost one unit of ours is.
+    pub fn divisor(&self) -> Cost {
+        self.divisor
+    }
+
+    /// The number of parts into which partitionings may divide a unit.
+    pub fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    /// The cost of each operator in units.
+    pub fn costs(&self) -> &[Distance] {
+        &self.costs
+    }
+
+    /// The cost of an operator in parts of a unit: what there is to divide.
+    #[inline]
+    pub fn scaled_cost(&self, op: OpId) -> u32 {
+        self.costs[op.index()] * self.scale
+    }
+
+    /// Goal distances in a projection under the operators' own costs, in units.
+    pub fn distances(&self, pattern: PatternId) -> &[Distance] {
+        &self.distances[pattern.index()]
+    }
+
+    /// The number of pairs.
+    pub fn num_pairs(&self) -> usize {
+        self.operator_pairs.len()
+    }
+
+    /// The pairs of a pattern, in the order of its relevant operators.
+    #[inline]
+    pub fn pairs(&self, pattern: PatternId) -> Range<usize> {
+        let p = pattern.index();
+        self.pair_offsets[p] as usize..self.pair_offsets[p + 1] as usize
+    }
+
+    /// The patterns in which an operator is relevant, each with the number of the pair.
+    #[inline]
+    pub fn operator_pairs(&self, op: OpId) -> &[(PatternId, u32)] {
+        let range = self.operator_offsets[op.index()]..self.operator_offsets[op.index() + 1];
+        &self.operator_pairs[range.start as usize..range.end as usize]
+    }
+
+    /// Whether the goal cannot be reached from the state's image in some projection.
+    #[inline]
+    pub fn is_dead_end(&self, state: &[Value]) -> bool {
+        self.dead_ends.iter().any(|p| {
+            let rank = self.projections[p.index()].abstract_state(state);
+            self.distances[p.index()][rank as usize] == INFINITY
+        })
+    }
+
+    /// The bound on plan costs that a sum of distances means: ⌈sum / scale⌉ units, in the input's
+    /// units of cost.
+    #[inline]
+    pub fn bound(&self, sum: u64, scale: u32) -> Cost {
+        sum.div_ceil(u64::from(scale)) * self.divisor
+    }
+
+    /// Bytes of heap memory.
+    pub fn memory_bytes(&self) -> usize {
+        let projections: usize = self.projections.iter().map(Projection::memory_bytes).sum();
+        let distances: usize = self.distances.iter().map(|d| 4 * d.len()).sum();
+        projections + distances + 8 * self.operator_pairs.len() + 8 * self.costs.len()
+    }
+}
+
+fn in_units(cost: Cost, divisor: Cost) -> Distance {
+    Distance::try_from(cost / divisor).expect("the divisor makes costs fit")
+}
+
+/// The divisor and the scale that keep every sum of distances below [`LIMIT`].
+fn choose_unit(task: &Task, projections: &[Projection]) -> (Cost, u32) {
+    let max_cost = task.operators.iter().map(|o| o.cost).max().unwrap_or(0);
+    // A divisor that is safe beyond doubt: no path visits a state twice.
+    let most_states = projections.iter().map(Projection::num_states).max().unwrap_or(1) as u64;
+    let total_states: u64 = projections.iter().map(|p| p.num_states() as u64).sum();
+    let mut safe = 1;
+    while max_cost / safe >= LIMIT / most_states.max(2) {
+        safe *= 2;
+    }
+    let costs: Vec<Distance> = task.operators.iter().map(|o| in_units(o.cost, safe)).collect();
+    let largest: u64 = all_goal_distances(projections, &costs)
+        .iter()
+        .map(|distances| u64::from(largest_finite(distances)))
+        .sum();
+    // Each step of a path was rounded down by less than `safe`.
+    let rounding = if safe == 1 { 0 } else { total_states };
+    let sum = u128::from(largest + rounding) * u128::from(safe);
+    let needed = sum.max(u128::from(max_cost)) + 1;
+
+    let mut divisor: Cost = 1;
+    while needed / u128::from(divisor) >= u128::from(LIMIT) {
+        divisor *= 2;
+    }
+    let mut scale = if divisor == 1 { COST_SCALE } else { 1 };
+    while scale > 1 && needed * u128::from(scale) >= u128::from(LIMIT) {
+        scale /= 2;
+    }
+    (divisor, scale)
+}
+
+fn largest_finite(distances: &[Distance]) -> Distance {
+    distances.iter().copied().filter(|&d| d != INFINITY).max().unwrap_or(0)
+}
+
+/// The goal distances in each projection for one cost per operator.
+fn all_goal_distances(projections: &[Projection], costs: &[Distance]) -> Vec<Vec<Distance>> {
+    let mut scratch = DistanceScratch::new();
+    let mut label_costs = Vec::new();
+    let distances = |projection: &Projection| {
+        projection.label_costs_of_task(costs, &mut label_costs);
+        let mut distances = vec![INFINITY; projection.num_states()];
+        projection.goal_distances(&label_costs, &mut scratch, &mut distances);
+        distances
+    };
+    projections.iter().map(distances).collect()
+}
+
+/// The projections with a dead end that no projection to one of their variables has.
+fn dead_end_projections(projections: &[Projection], distances: &[Vec<Distance>]) -> Vec<PatternId> {
+    let dead_value = |var, value: Value| {
+        projections.iter().zip(distances).any(|(projection, distances)| {
+            projection.pattern().variables() == [var] && distances[value as usize] == INFINITY
+        })
+    };
+    let is_new = |projection: &Projection, rank: u32| {
+        let vars = projection.pattern().variables();
+        let mut values = vars.iter().zip(projection.values(rank));
+        vars.len() == 1 || !values.any(|(&var, value)| dead_value(var, value))
+    };
+    let has_new = |p: usize| {
+        let mut ranks = (0..projections[p].num_states() as u32)
+            .filter(|&rank| distances[p][rank as usize] == INFINITY);
+        ranks.any(|rank| is_new(&projections[p], rank))
+    };
+    (0..projections.len()).filter(|&p| has_new(p)).map(PatternId::from).collect()
+}

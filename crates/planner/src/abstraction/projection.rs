@@ -1,0 +1,307 @@
+//! The projection of a task to a pattern.
+//!
+//! Abstract states are all combinations of values of the pattern's variables, ranked by mixed
+//! radix; abstract goals are those that agree with the goal.
+//! Operators with the same preconditions and effects on the pattern share a *label*: they induce
+//! the same transitions, and what counts is the cheapest of them.
+//! Only state-changing transitions are stored; operators without any are not relevant.
+//! Requires fewer than 2³² abstract states.
+//! Construction costs O(operators · pattern size + stored transitions).
+
+use rustc_hash::FxHashMap;
+
+use super::distances::{Distance, DistanceScratch};
+use super::pattern::Pattern;
+use super::transitions::{Digit, End, Radix, Step, Transitions};
+use crate::task::{OpId, Operator, Task, Value, index_type};
+
+index_type!(/** Index of a label of one projection. */ LabelId);
+
+/// A task seen through a pattern.
+#[derive(Clone, Debug)]
+pub struct Projection {
+    pattern: Pattern,
+    pub(super) radix: Radix,
+    is_goal: Vec<bool>,
+    goals: Vec<u32>,
+    /// The relevant operators; those with the same label are neighbours.
+    operators: Vec<OpId>,
+    /// Label l stands for `operators[label_offsets[l]..label_offsets[l + 1]]`.
+    label_offsets: Vec<u32>,
+    pub(super) steps: Vec<Step>,
+    pub(super) backward: Transitions,
+    pub(super) forward: Transitions,
+}
+
+impl Projection {
+    /// Projects the task to a pattern.
+    ///
+    /// # Panics
+    /// If there are 2³² abstract states or more.
+    pub fn new(task: &Task, pattern: &Pattern) -> Projection {
+        let radix = Radix::new(task, pattern);
+        let goals = goal_states(task, pattern, &radix);
+        let mut is_goal = vec![false; radix.num_states as usize];
+        for &goal in &goals {
+            is_goal[goal as usize] = true;
+        }
+
+        let mut operators = Vec::new();
+        let mut label_offsets = vec![0];
+        let mut steps = Vec::new();
+        for (conditions, members) in group_operators(task, pattern) {
+            let label = label_offsets.len() as u32 - 1;
+            let before = steps.len();
+            push_steps(&radix, &conditions, label, &mut steps);
+            if steps.len() > before {
+                operators.extend(members);
+                label_offsets.push(operators.len() as u32);
+            }
+        }
+        let backward = Transitions::new(&radix, &steps, End::Target);
+        let forward = Transitions::new(&radix, &steps, End::Source);
+        Projection {
+            pattern: pattern.clone(),
+            radix,
+            is_goal,
+            goals,
+            operators,
+            label_offsets,
+            steps,
+            backward,
+            forward,
+        }
+    }
+
+    /// The pattern it projects to.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// The number of abstract states; their ranks are `0..num_states`.
+    pub fn num_states(&self) -> usize {
+        self.radix.num_states as usize
+    }
+
+    /// The rank of the abstract state that a state (one value per variable) is projected to.
+    #[inline]
+    pub fn abstract_state(&self, state: &[Value]) -> u32 {
+        let vars = self.pattern.variables().iter();
+        vars.zip(&self.radix.digits).map(|(var, digit)| state[var.index()] * digit.place).sum()
+    }
+
+    /// The place value of each variable of the pattern: the rank of an abstract state is the sum
+    /// of values times place values.
+    pub fn place_values(&self) -> impl Iterator<Item = u32> {
+        self.radix.digits.iter().map(|digit| digit.place)
+    }
+
+    /// The values of the pattern's variables in the abstract state of this rank.
+    pub fn values(&self, rank: u32) -> Vec<Value> {
+        self.radix.digits.iter().map(|digit| digit.of(rank)).collect()
+    }
+
+    /// Whether the abstract state of this rank is a goal.
+    #[inline]
+    pub fn is_goal(&self, rank: u32) -> bool {
+        self.is_goal[rank as usize]
+    }
+
+    /// The ranks of the abstract goals.
+    pub fn goals(&self) -> &[u32] {
+        &self.goals
+    }
+
+    /// The operators with a state-changing transition; those with the same label are neighbours.
+    pub fn relevant_operators(&self) -> &[OpId] {
+        &self.operators
+    }
+
+    /// The number of labels.
+    pub fn num_labels(&self) -> usize {
+        self.label_offsets.len() - 1
+    }
+
+    /// The positions in [`Projection::relevant_operators`] that have this label.
+    #[inline]
+    pub fn label_range(&self, label: LabelId) -> std::ops::Range<usize> {
+        let label = label.index();
+        self.label_offsets[label] as usize..self.label_offsets[label + 1] as usize
+    }
+
+    /// The operators of a label.
+    #[inline]
+    pub fn label_operators(&self, label: LabelId) -> &[OpId] {
+        &self.operators[self.label_range(label)]
+    }
+
+    /// The ids of all labels.
+    pub fn labels(&self) -> impl Iterator<Item = LabelId> + use<> {
+        (0..self.num_labels() as u32).map(LabelId)
+    }
+
+    /// The cost of each label, that of its cheapest operator, from costs given in the order of
+    /// [`Projection::relevant_operators`].
+    pub fn label_costs(&self, costs: &[Distance], label_costs: &mut Vec<Distance>) {
+        assert_eq!(costs.len(), self.operators.len());
+        label_costs.clear();
+        label_costs.extend(self.label_offsets.windows(2).map(|range| {
+            let costs = &costs[range[0] as usize..range[1] as usize];
+            costs.iter().copied().fold(Distance::MAX, Distance::min)
+        }));
+    }
+
+    /// The cost of each label from costs of all operators of the task.
+    pub fn label_costs_of_task(&self, costs: &[Distance], label_costs: &mut Vec<Distance>) {
+        label_costs.clear();
+        label_costs.extend(self.label_offsets.windows(2).map(|range| {
+            let members = &self.operators[range[0] as usize..range[1] as usize];
+            members.iter().map(|o| costs[o.index()]).fold(Distance::MAX, Distance::min)
+        }));
+    }
+
+    /// All state-changing transitions: source, label, target.
+    pub fn transitions(&self) -> impl Iterator<Item = (u32, LabelId, u32)> {
+        (0..self.radix.num_states).flat_map(|from| self.transitions_from(from))
+    }
+
+    /// The state-changing transitions that leave an abstract state: source, label, target.
+    pub fn transitions_from(&self, from: u32) -> impl Iterator<Item = (u32, LabelId, u32)> {
+        let arcs = self.forward.of(from);
+        arcs.map(move |arc| (from, LabelId(arc.label), from.wrapping_add(arc.delta)))
+    }
+
+    /// The distance from every abstract state to the nearest goal, if labels have these costs.
+    pub fn goal_distances(
+        &self,
+        label_costs: &[Distance],
+        scratch: &mut DistanceScratch,
+        distances: &mut [Distance],
+    ) {
+        scratch.goal_distances(self, label_costs, distances);
+    }
+
+    /// The distance from one abstract state to the nearest goal, and the labels of one shortest
+    /// path in order (empty if there is none).
+    pub fn shortest_path(
+        &self,
+        from: u32,
+        label_costs: &[Distance],
+        scratch: &mut DistanceScratch,
+        path: &mut Vec<LabelId>,
+    ) -> Distance {
+        scratch.shortest_path(self, from, label_costs, path)
+    }
+
+    /// Bytes of heap memory.
+    pub fn memory_bytes(&self) -> usize {
+        self.is_goal.len()
+            + 4 * (self.goals.len() + self.operators.len() + self.label_offsets.len())
+            + size_of::<Step>() * self.steps.len()
+            + self.backward.memory_bytes()
+            + self.forward.memory_bytes()
+    }
+}
+
+impl Radix {
+    fn new(task: &Task, pattern: &Pattern) -> Radix {
+        let mut digits = Vec::with_capacity(pattern.len());
+        let mut place = 1u32;
+        for &var in pattern.variables().iter().rev() {
+            let size = task.variable(var).domain_size() as u32;
+            digits.push(Digit { size, place });
+            place = place.checked_mul(size).expect("a projection has fewer than 2³² states");
+        }
+        digits.reverse();
+        Radix { digits, num_states: place }
+    }
+}
+
+/// What an operator says of one variable of the pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct Condition {
+    pre: Option<Value>,
+    eff: Option<Value>,
+}
+
+/// The operators with an effect on the pattern, grouped by what they say of it, in order of
+/// first occurrence.
+fn group_operators(task: &Task, pattern: &Pattern) -> Vec<(Box<[Condition]>, Vec<OpId>)> {
+    let conditions = |operator: &Operator| -> Box<[Condition]> {
+        let on = |&var| Condition { pre: operator.pre_on(var), eff: operator.eff_on(var) };
+        pattern.variables().iter().map(on).collect()
+    };
+    let mut groups: Vec<(Box<[Condition]>, Vec<OpId>)> = Vec::new();
+    let mut index_of = FxHashMap::default();
+    for (o, operator) in task.operators.iter().enumerate() {
+        if !operator.eff.iter().any(|eff| pattern.contains(eff.var)) {
+            continue;
+        }
+        let conditions = conditions(operator);
+        let i = *index_of.entry(conditions.clone()).or_insert_with(|| {
+            groups.push((conditions, Vec::new()));
+            groups.len() - 1
+        });
+        groups[i].1.push(OpId::from(o));
+    }
+    groups
+}
+
+/// Appends the state-changing transitions of one label.
+fn push_steps(radix: &Radix, conditions: &[Condition], label: u32, steps: &mut Vec<Step>) {
+    let mentioned = |c: &Condition| c.pre.is_some() || c.eff.is_some();
+    if conditions.iter().filter(|c| mentioned(c)).count() == 1 {
+        let digit = conditions.iter().position(mentioned).expect("one variable is mentioned");
+        let Condition { pre, eff } = conditions[digit];
+        let to = eff.expect("a label has an effect on the pattern");
+        let from = pre.map_or(0..radix.digits[digit].size, |value| value..value + 1);
+        steps.extend(from.filter(|&from| from != to).map(|from| Step::Single {
+            digit,
+            from,
+            to,
+            label,
+        }));
+        return;
+    }
+    let free = |(i, c): (usize, &Condition)| c.pre.is_none().then_some(radix.digits[i]);
+    let free: Vec<Digit> = conditions.iter().enumerate().filter_map(free).collect();
+    let fixed = conditions.iter().zip(&radix.digits);
+    let base = fixed.map(|(c, digit)| c.pre.unwrap_or(0) * digit.place).sum();
+    for_each_combination(base, &free, &mut |from| {
+        let mut to = from;
+        for (condition, digit) in conditions.iter().zip(&radix.digits) {
+            if let Some(value) = condition.eff {
+                to = to - digit.of(from) * digit.place + value * digit.place;
+            }
+        }
+        if from != to {
+            steps.push(Step::Joint { from, to, label });
+        }
+    });
+}
+
+fn goal_states(task: &Task, pattern: &Pattern, radix: &Radix) -> Vec<u32> {
+    let mut base = 0;
+    let mut free = Vec::new();
+    for (&var, &digit) in pattern.variables().iter().zip(&radix.digits) {
+        match task.goal_on(var) {
+            Some(value) => base += value * digit.place,
+            None => free.push(digit),
+        }
+    }
+    let mut goals = Vec::new();
+    for_each_combination(base, &free, &mut |state| goals.push(state));
+    goals
+}
+
+/// Calls `visit` with every rank that results from setting the free digits (0 in `base`).
+fn for_each_combination(base: u32, free: &[Digit], visit: &mut dyn FnMut(u32)) {
+    match free {
+        [] => visit(base),
+        [digit, rest @ ..] => {
+            for value in 0..digit.size {
+                for_each_combination(base + value * digit.place, rest, visit);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The transitions of a projection, by the state at one of their ends.
+//!
+//! An operator that mentions only one variable of the pattern has the same transitions whatever
+//! the other variables are.
+//! Such transitions are stored once per value of that variable, as a difference of ranks, and
+//! shared by all states with that value; only transitions that depend on several variables are
+//! stored state by state.
+//! For a pair of variables with n values each this takes O(n²) instead of O(n³) memory.
+
+use crate::task::Value;
+
+/// One transition, seen from one of its ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Arc {
+    /// The rank of the other end is the rank of this end plus `delta` (wrapping).
+    pub(super) delta: u32,
+    /// The label.
+    pub(super) label: u32,
+}
+
+/// The transitions that enter, or that leave, each state.
+#[derive(Clone, Debug)]
+pub(super) struct Transitions {
+    /// The rows that make up the arcs of each state: `width` row numbers per state.
+    rows: Vec<u32>,
+    width: usize,
+    /// Row r consists of the arcs `offsets[r]..offsets[r + 1]`.
+    offsets: Vec<u32>,
+    arcs: Vec<Arc>,
+}
+
+/// The variables of a pattern as digits of a mixed-radix number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Radix {
+    /// Domain size and place value of each variable of the pattern; the last has place value 1.
+    pub(super) digits: Vec<Digit>,
+    pub(super) num_states: u32,
+}
+
+/// One variable of a pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Digit {
+    pub(super) size: u32,
+    pub(super) place: u32,
+}
+
+impl Digit {
+    /// The value of this variable in the abstract state.
+    pub(super) fn of(self, state: u32) -> Value {
+        state / self.place % self.size
+    }
+}
+
+/// A set of transitions with the same label that differ only in variables they do not mention.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// Changes variable number `digit` of the pattern, whatever the values of the others.
+    Single { digit: usize, from: Value, to: Value, label: u32 },
+    /// Leads from one abstract state to another.
+    Joint { from: u32, to: u32, label: u32 },
+}
+
+/// Which end of the transitions they are looked up by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// By where they lead from.
+    Source,
+    /// By where they lead to.
+    Target,
+}
+
+impl Transitions {
+    /// Arranges the steps by the given end.
+    pub(super) fn new(radix: &Radix, steps: &[Step], end: End) -> Transitions {
+        // Row numbers: the values of the first variable, of the second, …, then the states.
+        let mut first_row = Vec::with_capacity(radix.digits.len());
+        let mut num_rows = 0;
+        for digit in &radix.digits {
+            first_row.push(num_rows);
+            num_rows += digit.size;
+        }
+        let has_joint = steps.iter().any(|step| matches!(step, Step::Joint { .. }));
+        let first_joint_row = num_rows;
+        if has_joint {
+            num_rows += radix.num_states;
+        }
+
+        let placed = |step: &Step| -> (u32, Arc) {
+            let (row_of, here, there, place, label) = match *step {
+                Step::Single { digit, from, to, label } => {
+                    (first_row[digit], from, to, radix.digits[digit].place, label)
+                }
+                Step::Joint { from, to, label } => (first_joint_row, from, to, 1, label),
+            };
+            let (here, there) = if end == End::Source { (here, there) } else { (there, here) };
+            let delta = there.wrapping_sub(here).wrapping_mul(place);
+            (row_of + here, Arc { delta, label })
+        };
+
+        let mut offsets = vec![0u32; num_rows as usize + 1];
+        for step in steps {
+            offsets[placed(step).0 as usize + 1] += 1;
+        }
+        for row in 0..num_rows as usize {
+            offsets[row + 1] += offsets[row];
+        }
+        let mut next = offsets.clone();
+        let mut arcs = vec![Arc { delta: 0, label: 0 }; steps.len()];
+        for step in steps {
+            let (row, arc) = placed(step);
+            arcs[next[row as usize] as usize] = arc;
+            next[row as usize] += 1;
+        }
+
+        let width = radix.digits.len() + usize::from(has_joint);
+        let mut rows = Vec::with_capacity(width * radix.num_states as usize);
+        for state in 0..radix.num_states {
+            for (digit, first) in radix.digits.iter().zip(&first_row) {
+                rows.push(first + digit.of(state));
+            }
+            if has_joint {
+                rows.push(first_joint_row + state);
+            }
+        }
+        Transitions { rows, width, offsets, arcs }
+    }
+
+    /// The arcs of a state.
+    #[inline(always)]
+    pub(super) fn of(&self, state: u32) -> impl Iterator<Item = &Arc> {
+        let start = state as usize * self.width;
+        self.rows[start..start + self.width].iter().flat_map(move |&row| {
+            let row = row as usize;
+            &self.arcs[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+        })
+    }
+
+    /// Bytes of heap memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        4 * (self.rows.len() + self.offsets.len()) + size_of::<Arc>() * self.arcs.len()
+    }
+}

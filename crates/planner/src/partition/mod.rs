@@ -1,0 +1,229 @@
+//! Cost partitionings: ways to divide the cost of every operator among projections.
+//!
+//! If for each operator the costs it has in the projections sum up to at most its own cost, then
+//! the sum of the projections' goal distances is a lower bound on plan costs (Katz and Domshlak
+//! 2010).
+//! [`CostPartitioning`] holds that condition, in integers: its fields are private and its only
+//! constructor checks it.
+//! Whatever makes partitionings, a network included, can cost time but never optimality.
+//!
+//! Each way to make a partitioning is one file; they implement [`Partitioner`].
+
+mod uniform;
+
+use thiserror::Error;
+
+use crate::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, PatternId};
+use crate::heuristic::Estimate;
+use crate::task::{Cost, OpId, Value};
+
+pub use crate::abstraction::COST_SCALE;
+pub use uniform::Uniform;
+
+/// A cost in parts of a unit; how many parts a unit has is said by the partitioning.
+pub type ScaledCost = u32;
+
+/// Makes partitionings for states.
+pub trait Partitioner {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Divides the costs with a view to a high sum of distances at `state`, which is no dead end
+    /// of the projections.
+    ///
+    /// `beat` is a bound already known for the state.
+    /// `None` means that the partitioning found would not exceed it there; an implementation
+    /// that cannot tell cheaply returns the partitioning regardless.
+    fn partition(
+        &mut self,
+        abstractions: &Abstractions,
+        state: &[Value],
+        beat: Option<Cost>,
+    ) -> Option<CostPartitioning>;
+}
+
+impl<P: Partitioner + ?Sized> Partitioner for Box<P> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn partition(
+        &mut self,
+        abstractions: &Abstractions,
+        state: &[Value],
+        beat: Option<Cost>,
+    ) -> Option<CostPartitioning> {
+        (**self).partition(abstractions, state, beat)
+    }
+}
+
+/// Why costs do not form a cost partitioning.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum PartitionError {
+    /// More cost is given out than the operator has.
+    #[error("operator {} costs {available} but {used} is given out", operator.0)]
+    TooMuch {
+        /// The operator.
+        operator: OpId,
+        /// Its cost in parts.
+        available: u64,
+        /// The sum of its costs in the projections.
+        used: u64,
+    },
+    /// Not one cost per pair.
+    #[error("{given} costs are given for {needed} pairs of a pattern and a relevant operator")]
+    WrongLength {
+        /// How many costs there are.
+        given: usize,
+        /// How many there should be.
+        needed: usize,
+    },
+    /// The scale is zero or finer than the collection allows.
+    #[error("a unit cannot be divided into {scale} parts; at most {most} are safe")]
+    WrongScale {
+        /// The scale asked for.
+        scale: u32,
+        /// The finest scale.
+        most: u32,
+    },
+}
+
+/// Costs for every pair of a pattern and a relevant operator, such that no operator's costs
+/// exceed its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CostPartitioning {
+    scale: u32,
+    costs: Box<[ScaledCost]>,
+}
+
+impl CostPartitioning {
+    /// Checks that the costs, one per pair and in parts of 1/`scale` unit, are a partitioning.
+    pub fn new(
+        abstractions: &Abstractions,
+        scale: u32,
+        costs: Vec<ScaledCost>,
+    ) -> Result<CostPartitioning, PartitionError> {
+        if scale == 0 || scale > abstractions.scale() {
+            return Err(PartitionError::WrongScale { scale, most: abstractions.scale() });
+        }
+        if costs.len() != abstractions.num_pairs() {
+            let (given, needed) = (costs.len(), abstractions.num_pairs());
+            return Err(PartitionError::WrongLength { given, needed });
+        }
+        for (o, &cost) in abstractions.costs().iter().enumerate() {
+            let operator = OpId::from(o);
+            let pairs = abstractions.operator_pairs(operator);
+            let used: u64 = pairs.iter().map(|&(_, pair)| u64::from(costs[pair as usize])).sum();
+            let available = u64::from(cost) * u64::from(scale);
+            if used > available {
+                return Err(PartitionError::TooMuch { operator, available, used });
+            }
+        }
+        Ok(CostPartitioning { scale, costs: costs.into() })
+    }
+
+    /// Divides each operator's cost in proportion to weights, one per pair.
+    ///
+    /// Everything is given out: the k-th pair of an operator receives what brings the running
+    /// total to the cost times the running share, rounded down.
+    /// Weights that are negative or not finite, or that are all zero, make the operator's
+    /// division uniform.
+    ///
+    /// # Panics
+    /// If there is not one weight per pair.
+    pub fn from_weights<W: Copy + Into<f64>>(
+        abstractions: &Abstractions,
+        weights: &[W],
+    ) -> CostPartitioning {
+        assert_eq!(weights.len(), abstractions.num_pairs());
+        let mut costs = vec![0; weights.len()];
+        for o in 0..abstractions.num_operators() {
+            let op = OpId::from(o);
+            let pairs = abstractions.operator_pairs(op);
+            if pairs.is_empty() {
+                continue;
+            }
+            let weight = |pair: u32| weights[pair as usize].into();
+            let mut total = 0.0;
+            let mut sound = true;
+            for &(_, pair) in pairs {
+                sound &= weight(pair) >= 0.0;
+                total += weight(pair);
+            }
+            sound &= total > 0.0 && total.is_finite();
+            let cost = abstractions.scaled_cost(op);
+            let (mut share, mut given) = (0.0, 0);
+            for (k, &(_, pair)) in pairs.iter().enumerate() {
+                share += if sound { weight(pair) / total } else { 1.0 / pairs.len() as f64 };
+                let last = k + 1 == pairs.len();
+                let upto = if last { cost } else { ((f64::from(cost) * share) as u32).min(cost) };
+                let upto = upto.max(given);
+                costs[pair as usize] = upto - given;
+                given = upto;
+            }
+        }
+        CostPartitioning::new(abstractions, abstractions.scale(), costs)
+            .expect("running totals never exceed the cost")
+    }
+
+    /// The number of parts a unit has.
+    pub fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    /// The costs of all pairs, in parts.
+    pub fn costs(&self) -> &[ScaledCost] {
+        &self.costs
+    }
+
+    /// The costs in one projection, in the order of its relevant operators.
+    pub fn costs_of(&self, abstractions: &Abstractions, pattern: PatternId) -> &[ScaledCost] {
+        &self.costs[abstractions.pairs(pattern)]
+    }
+
+    /// The bound it gives for a state.
+    pub fn evaluate(
+        &self,
+        abstractions: &Abstractions,
+        state: &[Value],
+        scratch: &mut PartitionScratch,
+    ) -> Estimate {
+        let PartitionScratch { distances, label_costs, path, .. } = scratch;
+        let mut sum = 0;
+        for p in abstractions.ids() {
+            let projection = abstractions.projection(p);
+            projection.label_costs(self.costs_of(abstractions, p), label_costs);
+            let from = projection.abstract_state(state);
+            match projection.shortest_path(from, label_costs, distances, path) {
+                INFINITY => return Estimate::DeadEnd,
+                d => sum += u64::from(d),
+            }
+        }
+        Estimate::AtLeast(abstractions.bound(sum, self.scale))
+    }
+
+    /// The goal distances of every state of one projection, in parts.
+    pub fn goal_distances(
+        &self,
+        abstractions: &Abstractions,
+        pattern: PatternId,
+        scratch: &mut PartitionScratch,
+        table: &mut [Distance],
+    ) {
+        let projection = abstractions.projection(pattern);
+        let label_costs = &mut scratch.label_costs;
+        projection.label_costs(self.costs_of(abstractions, pattern), label_costs);
+        projection.goal_distances(label_costs, &mut scratch.distances, table);
+    }
+}
+
+/// Reusable memory for evaluating partitionings.
+#[derive(Clone, Debug, Default)]
+pub struct PartitionScratch {
+    /// For distance computations.
+    pub distances: DistanceScratch,
+    /// For the costs of the labels of one projection.
+    pub label_costs: Vec<Distance>,
+    /// For the labels of a shortest path.
+    pub path: Vec<crate::abstraction::LabelId>,
+}

@@ -1,0 +1,172 @@
+//! Random small tasks and their exact distances, for tests of this crate and of others.
+//!
+//! The tasks have unit, zero-one or general operator costs, effects with and without
+//! preconditions, and often dead ends.
+//! They are small enough to enumerate: at most a few hundred states.
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::task::{
+    Atom, Cost, Fact, FactMeaning, Operator, PredicateId, SchemaId, Symbol, Task, Value, VarId,
+    Variable,
+};
+
+/// The random number generator of tests.
+pub type TestRng = Xoshiro256PlusPlus;
+
+/// A generator with this seed.
+pub fn rng(seed: u64) -> TestRng {
+    TestRng::seed_from_u64(seed)
+}
+
+/// A random task; the same for the same seed.
+pub fn random_task(seed: u64) -> Task {
+    let mut rng = rng(seed);
+    let num_vars: u32 = rng.random_range(2..=4);
+    let variables: Vec<Variable> = (0..num_vars)
+        .map(|var| {
+            let size: u32 = rng.random_range(2..=4);
+            let atom = |value| Atom { predicate: PredicateId(var * 4 + value), args: [].into() };
+            Variable {
+                name: format!("var{var}"),
+                values: (0..size).map(|value| FactMeaning::Atom(atom(value))).collect(),
+            }
+        })
+        .collect();
+    let max_cost = [1, 1, 3, 20, 1000][rng.random_range(0..5)];
+    let unit_cost = rng.random_bool(0.3);
+    let num_operators: u32 = rng.random_range(2..=16);
+    let operators: Vec<Operator> = (0..num_operators)
+        .map(|o| Operator {
+            schema: SchemaId(o),
+            args: [].into(),
+            cost: if unit_cost { 1 } else { rng.random_range(0..=max_cost) },
+            ..random_operator(&mut rng, &variables)
+        })
+        .collect();
+    let random_state = |rng: &mut TestRng| -> Vec<Value> {
+        variables.iter().map(|v| rng.random_range(0..v.domain_size() as Value)).collect()
+    };
+    let initial = random_state(&mut rng);
+    let mut goal: Vec<Fact> = random_state(&mut rng)
+        .iter()
+        .enumerate()
+        .filter(|_| rng.random_bool(0.6))
+        .map(|(var, &value)| Fact::new(VarId::from(var), value))
+        .collect();
+    if goal.is_empty() {
+        goal.push(Fact::new(VarId(0), 0));
+    }
+    Task {
+        initial,
+        goal,
+        uses_metric: !unit_cost,
+        predicates: (0..num_vars * 4).map(|p| Symbol { name: format!("p{p}"), arity: 0 }).collect(),
+        schemas: (0..num_operators).map(|o| Symbol { name: format!("o{o}"), arity: 0 }).collect(),
+        variables,
+        operators,
+        ..Task::default()
+    }
+}
+
+/// Preconditions and effects, at least one of which changes something.
+fn random_operator(rng: &mut TestRng, variables: &[Variable]) -> Operator {
+    loop {
+        let (mut pre, mut eff) = (Vec::new(), Vec::new());
+        for (var, variable) in variables.iter().enumerate() {
+            let mut fact =
+                || Fact::new(VarId::from(var), rng.random_range(0..variable.domain_size() as u32));
+            let (before, after) = (fact(), fact());
+            match rng.random_range(0..10) {
+                0..=1 => pre.push(before),
+                2 => eff.push(after),
+                3..=5 if before != after => {
+                    pre.push(before);
+                    eff.push(after);
+                }
+                _ => {}
+            }
+        }
+        if !eff.is_empty() {
+            let (pre, eff) = (pre.into(), eff.into());
+            return Operator { schema: SchemaId(0), args: [].into(), pre, eff, cost: 0 };
+        }
+    }
+}
+
+/// All states of a task with few of them, with their exact distances to the goal.
+#[derive(Clone, Debug)]
+pub struct StateSpace {
+    /// Every combination of values.
+    pub states: Vec<Vec<Value>>,
+    /// The cost of a cheapest plan from each state; `None` if there is no plan.
+    pub distances: Vec<Option<Cost>>,
+    /// Whether each state is reachable from the initial state.
+    pub reachable: Vec<bool>,
+}
+
+impl StateSpace {
+    /// Enumerates the states and computes all distances.
+    pub fn new(task: &Task) -> StateSpace {
+        let sizes: Vec<usize> = task.variables.iter().map(Variable::domain_size).collect();
+        let rank = |state: &[Value]| {
+            state.iter().zip(&sizes).fold(0, |rank, (&value, size)| rank * size + value as usize)
+        };
+        let mut states = vec![Vec::new()];
+        for &size in &sizes {
+            let extend = |state: &Vec<Value>| {
+                let state = state.clone();
+                (0..size as Value).map(move |value| [&state[..], &[value]].concat())
+            };
+            states = states.iter().flat_map(extend).collect();
+        }
+        let arcs: Vec<(usize, Cost, usize)> = states
+            .iter()
+            .flat_map(|state| task.operators.iter().map(move |o| (state, o)))
+            .filter(|(state, o)| applicable(o, state))
+            .map(|(state, o)| (rank(state), o.cost, rank(&successor(o, state))))
+            .collect();
+
+        // Bellman-Ford: slow, and independent of every other distance computation here.
+        let goal = |state: &Vec<Value>| task.is_goal(state).then_some(0);
+        let mut distances: Vec<Option<Cost>> = states.iter().map(goal).collect();
+        let mut reachable = vec![false; states.len()];
+        reachable[rank(&task.initial)] = true;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &(from, cost, to) in &arcs {
+                if let Some(through) = distances[to].map(|d| d + cost)
+                    && distances[from].is_none_or(|d| through < d)
+                {
+                    distances[from] = Some(through);
+                    changed = true;
+                }
+                if reachable[from] && !reachable[to] {
+                    reachable[to] = true;
+                    changed = true;
+                }
+            }
+        }
+        StateSpace { states, distances, reachable }
+    }
+
+    /// The reachable states with their distances.
+    pub fn reachable(&self) -> impl Iterator<Item = (&[Value], Option<Cost>)> {
+        let all = self.states.iter().zip(&self.distances).zip(&self.reachable);
+        all.filter(|(_, reachable)| **reachable).map(|((state, d), _)| (&state[..], *d))
+    }
+}
+
+fn applicable(operator: &Operator, state: &[Value]) -> bool {
+    operator.pre.iter().all(|fact| state[fact.var.index()] == fact.value)
+}
+
+fn successor(operator: &Operator, state: &[Value]) -> Vec<Value> {
+    let mut successor = state.to_vec();
+    for fact in &operator.eff {
+        successor[fact.var.index()] = fact.value;
+    }
+    successor
+}
