@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use planner::heuristic::Heuristic;
+use planner::search::{self, Outcome, Stop};
 
 use crate::exit::Exit;
 use crate::heuristic::HeuristicArgs;
@@ -21,6 +21,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let task = args.task.load()?;
     let mut heuristic = args.heuristic.build(&task)?;
-    println!("{}: {:?}", args.heuristic.name(), heuristic.evaluate(&task.initial));
-    Ok(Exit::Success.into())
+    let result = search::astar(&task, &mut heuristic, search::Config::default());
+    println!("{:?}", result.statistics);
+    let exit = match result.outcome {
+        Outcome::Solved(plan) => {
+            print!("{}", plan.to_text(&task));
+            Exit::Success
+        }
+        Outcome::Unsolvable => Exit::Unsolvable,
+        Outcome::Stopped(Stop::OutOfTime) => Exit::OutOfTime,
+        Outcome::Stopped(Stop::OutOfMemory) => Exit::OutOfMemory,
+        Outcome::Stopped(Stop::Interrupted) => Exit::Interrupted,
+    };
+    Ok(exit.into())
 }

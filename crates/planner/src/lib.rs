@@ -12,4 +12,7 @@ pub mod partition;
 
 pub mod heuristic;
 
+pub mod plan;
+pub mod search;
+
 pub mod testing;

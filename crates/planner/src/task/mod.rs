@@ -4,6 +4,12 @@
 //! It keeps the lifted origin of each fact (its atom) and of each operator (its schema and
 //! arguments), because graphs and features are defined on them.
 
+mod packing;
+mod successors;
+
+pub use packing::{StatePacker, WordCondition, WordEffect};
+pub use successors::{SuccessorGenerator, SuccessorStack};
+
 use std::fmt;
 
 /// Declares an index type: a `u32` that only indexes the collection it is named after.

@@ -1,0 +1,89 @@
+//! A* on packed states.
+//!
+//! [`astar`] finds a plan of least cost, or proves that there is none, given any admissible
+//! heuristic; the heuristic may be inconsistent and may improve while the search runs.
+
+mod astar;
+mod chunks;
+mod limits;
+mod nodes;
+mod open_list;
+mod registry;
+
+pub use astar::astar;
+pub use limits::{Limits, Stop};
+pub use open_list::OpenList;
+pub use registry::{StateId, StateRegistry, hash_words};
+
+use std::time::Duration;
+
+use crate::plan::Plan;
+use crate::task::Cost;
+
+/// How to search.
+pub struct Config<'a> {
+    /// When to stop early.
+    pub limits: Limits<'a>,
+    /// Whether a state is evaluated again before it is expanded when the heuristic's
+    /// [`revision`](crate::heuristic::Heuristic::revision) has grown since; if its f has risen, it
+    /// goes back into the open list.
+    /// Worth it when the heuristic improves while the search runs; without effect otherwise.
+    pub reevaluate: bool,
+    /// Called with the statistics so far, about every millisecond.
+    pub progress: Option<&'a mut dyn FnMut(&Statistics)>,
+}
+
+impl Default for Config<'_> {
+    fn default() -> Self {
+        Config { limits: Limits::default(), reevaluate: true, progress: None }
+    }
+}
+
+/// What a search found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// A plan; no plan is cheaper.
+    Solved(Plan),
+    /// There is no plan.
+    Unsolvable,
+    /// Neither is known: a limit was reached.
+    Stopped(Stop),
+}
+
+/// Figures of a search.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// The estimate of the initial state; `None` if it is a dead end or not yet known.
+    pub initial_h: Option<Cost>,
+    /// No plan is cheaper than this: the largest f value of an expanded state.
+    pub lower_bound: Cost,
+    /// States taken from the open list and expanded, goal state included.
+    pub expanded: u64,
+    /// States expanded before the last rise of the lower bound; independent of tie-breaking.
+    pub expanded_until_last_jump: u64,
+    /// States evaluated for the first time.
+    pub evaluated: u64,
+    /// Further evaluations of known states because the heuristic had improved.
+    pub reevaluated: u64,
+    /// Successors generated.
+    pub generated: u64,
+    /// Expanded states that were reached again at lower cost.
+    pub reopened: u64,
+    /// States that the heuristic recognised as dead ends.
+    pub dead_ends: u64,
+    /// Distinct states.
+    pub registered: u64,
+    /// Bytes held by registry, nodes and open list.
+    pub memory_bytes: usize,
+    /// The time the search took so far.
+    pub time: Duration,
+}
+
+/// Outcome and statistics of a search.
+#[derive(Clone, Debug)]
+pub struct SearchResult {
+    /// What was found.
+    pub outcome: Outcome,
+    /// At what effort.
+    pub statistics: Statistics,
+}

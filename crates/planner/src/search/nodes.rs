@@ -1,0 +1,156 @@
+//! Search nodes: how each state was reached, at what cost, and its estimate. 16 bytes a state.
+//!
+//! Costs are kept in 32 bits; the rare ones that do not fit lie in a table beside, so no task is
+//! refused for its costs and every other task pays nothing for them.
+
+use rustc_hash::FxHashMap;
+
+use super::chunks::Chunks;
+use super::registry::StateId;
+use crate::heuristic::Estimate;
+use crate::task::{Cost, OpId};
+
+/// One node per registered state.
+pub(super) struct SearchNodes {
+    nodes: Chunks<Node>,
+    large_g: FxHashMap<StateId, Cost>,
+    large_h: FxHashMap<StateId, Cost>,
+    /// The heuristic's revision at which each state was evaluated; shorter than `nodes` as long as
+    /// the rest was evaluated at revision 0.
+    revisions: Chunks<u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Node {
+    parent: u32,
+    /// The operator that leads here from the parent, and whether the node is closed.
+    op_and_closed: u32,
+    g: u32,
+    h: u32,
+}
+
+const CLOSED: u32 = 1 << 31;
+/// The value lies in the table beside.
+const LARGE: u32 = u32::MAX - 1;
+const DEAD_END: u32 = u32::MAX;
+
+impl SearchNodes {
+    pub(super) fn new() -> SearchNodes {
+        SearchNodes {
+            nodes: Chunks::new(1),
+            large_g: FxHashMap::default(),
+            large_h: FxHashMap::default(),
+            revisions: Chunks::new(1),
+        }
+    }
+
+    #[inline(always)]
+    fn node(&self, id: StateId) -> Node {
+        self.nodes.record(id.0)[0]
+    }
+
+    #[inline(always)]
+    fn node_mut(&mut self, id: StateId) -> &mut Node {
+        &mut self.nodes.record_mut(id.0)[0]
+    }
+
+    /// Adds the node of the state registered last.
+    #[inline]
+    pub(super) fn push(&mut self, id: StateId) {
+        let index = self.nodes.push_default();
+        debug_assert_eq!(index, id.0);
+    }
+
+    #[inline(always)]
+    pub(super) fn prefetch(&self, id: StateId) {
+        self.nodes.prefetch(id.0);
+    }
+
+    #[inline(always)]
+    pub(super) fn g(&self, id: StateId) -> Cost {
+        match self.node(id).g {
+            LARGE => self.large_g[&id],
+            g => g.into(),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn h(&self, id: StateId) -> Estimate {
+        match self.node(id).h {
+            DEAD_END => Estimate::DeadEnd,
+            LARGE => Estimate::AtLeast(self.large_h[&id]),
+            h => Estimate::AtLeast(h.into()),
+        }
+    }
+
+    pub(super) fn set_h(&mut self, id: StateId, h: Estimate) {
+        self.node_mut(id).h = match h {
+            Estimate::DeadEnd => DEAD_END,
+            Estimate::AtLeast(h) if h < LARGE.into() => h as u32,
+            Estimate::AtLeast(h) => {
+                self.large_h.insert(id, h);
+                LARGE
+            }
+        };
+    }
+
+    /// Opens the node (again): it is now reached from `parent` by `op` at cost `g`.
+    pub(super) fn open(&mut self, id: StateId, parent: StateId, op: OpId, g: Cost) {
+        debug_assert!(op.0 < CLOSED);
+        let small = if g < LARGE.into() {
+            g as u32
+        } else {
+            self.large_g.insert(id, g);
+            LARGE
+        };
+        let node = self.node_mut(id);
+        node.parent = parent.0;
+        node.op_and_closed = op.0;
+        node.g = small;
+    }
+
+    #[inline(always)]
+    pub(super) fn close(&mut self, id: StateId) {
+        self.node_mut(id).op_and_closed |= CLOSED;
+    }
+
+    #[inline(always)]
+    pub(super) fn is_closed(&self, id: StateId) -> bool {
+        self.node(id).op_and_closed & CLOSED != 0
+    }
+
+    /// The heuristic's revision at which the state was evaluated.
+    pub(super) fn revision(&self, id: StateId) -> u64 {
+        let known = (id.0 as usize) < self.revisions.len();
+        if known { self.revisions.record(id.0)[0].into() } else { 0 }
+    }
+
+    pub(super) fn set_revision(&mut self, id: StateId, revision: u64) {
+        if revision == 0 && id.0 as usize >= self.revisions.len() {
+            return;
+        }
+        while self.revisions.len() <= id.0 as usize {
+            self.revisions.push_default();
+        }
+        self.revisions.record_mut(id.0)[0] = u32::try_from(revision).unwrap_or(u32::MAX);
+    }
+
+    /// The operators that lead from the initial state to this one.
+    pub(super) fn path_to(&self, mut id: StateId, initial: StateId) -> Vec<OpId> {
+        let mut path = Vec::new();
+        while id != initial {
+            let node = self.node(id);
+            path.push(OpId(node.op_and_closed & !CLOSED));
+            id = StateId(node.parent);
+        }
+        path.reverse();
+        path
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let large = self.large_g.capacity() + self.large_h.capacity();
+        let entry = size_of::<(StateId, Cost)>() + 1;
+        self.nodes.bytes() + self.revisions.bytes() + large * entry
+    }
+}
