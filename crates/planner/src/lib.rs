@@ -4,6 +4,7 @@
 //! Nothing in this crate knows of learning: a heuristic is anything that implements
 //! [`heuristic::Heuristic`].
 
+pub mod pddl;
 pub mod task;
 pub mod translate;
 
