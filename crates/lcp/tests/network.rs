@@ -3,6 +3,7 @@
 mod common;
 
 use common::dense;
+use lcp::network::infer::Inference;
 use lcp::network::tokens::{Batch, Positions};
 use lcp::network::train_pass::{FeatureRows, Tape};
 use lcp::network::weights::Weights;
@@ -30,7 +31,8 @@ fn example(k: usize, m: usize, d: usize, rng: &mut Xoshiro256PlusPlus) -> Exampl
     let rows: Vec<Vec<(u32, u32)>> = (0..5)
         .map(|_| {
             (0..d as u32)
-                .filter_map(|c| rng.random_bool(0.4).then(|| (c, rng.random_range(1..4))))
+                .map(|colour| (colour, rng.random_range(0..8)))
+                .filter(|&(_, count)| (1..4).contains(&count))
                 .collect()
         })
         .collect();
@@ -112,16 +114,37 @@ fn distinct_tokens_give_the_dense_network() {
             let mut tape = Tape::default();
             tape.forward(&weights, &first.rows, &batch);
             let dense = dense::forward(&weights, &first.input, scope);
-            let alpha = softmax(&positions, &tape.scores, &batch.scored[0]);
-            let mut next = alpha.iter();
-            for o in 0..m {
-                for i in positions.of_operator(o).filter(|&i| positions.scored[i]) {
-                    let expected = dense[positions.pattern[i] as usize * m + o];
-                    let found = *next.next().unwrap();
-                    assert!((f64::from(expected) - found).abs() < 1e-5, "{config:?} {scope:?}");
+            let expected: Vec<f32> = (0..m)
+                .flat_map(|o| positions.of_operator(o).map(move |i| (i, o)))
+                .filter(|&(i, _)| positions.scored[i])
+                .map(|(i, o)| dense[positions.pattern[i] as usize * m + o])
+                .collect();
+            let check = |alpha: Vec<f64>, what: &str| {
+                assert_eq!(alpha.len(), expected.len());
+                for (found, &expected) in alpha.iter().zip(&expected) {
+                    let error = (f64::from(expected) - found).abs();
+                    assert!(error < 1e-5, "{what}: {config:?} {scope:?}");
+                }
+            };
+            check(softmax(&positions, &tape.scores, &batch.scored[0]), "batch");
+
+            // State by state, in both orders, so that what is kept gets used.
+            let mut inference = Inference::new(weights, 1 << 20);
+            for state in [&states[1], &states[0], &states[0]] {
+                let mut token = state.clone();
+                for p in 0..k {
+                    let group = positions.of_pattern(p);
+                    let mut rows: Vec<u32> = group.iter().map(|&i| token[i as usize]).collect();
+                    inference.attend_pattern(&first.rows, &mut rows);
+                    group.iter().zip(rows).for_each(|(&i, row)| token[i as usize] = row);
+                }
+                let mut scores = Vec::new();
+                inference.score(&positions, &mut token, &mut scores);
+                let each: Vec<u32> = (0..scores.len() as u32).collect();
+                if state == &states[0] {
+                    check(softmax(&positions, &scores, &each), "inference");
                 }
             }
-            assert!(next.next().is_none());
         }
     }
 }

@@ -174,13 +174,13 @@ pub fn softmax_with_multiplicity(x: &mut [f32], multiplicity: &[f32]) {
 #[inline]
 pub fn exp(x: f32) -> f32 {
     let n = (x * std::f32::consts::LOG2_E).round_ties_even();
-    let r = (x - n * 0.693_359_375) + n * 2.121_944_4e-4;
+    let r = (x - n * 0.693_359_4) + n * 2.121_944_4e-4;
     let p = 1.987_569_1e-4;
     let p = p * r + 1.398_199_9e-3;
     let p = p * r + 8.333_452e-3;
     let p = p * r + 4.166_579_6e-2;
     let p = p * r + 1.666_666_5e-1;
-    let p = p * r + 5.000_000_1e-1;
+    let p = p * r + 0.5;
     let y = p * r * r + r + 1.0;
     let exponent = ((n as i32).clamp(-127, 127) + 127) as u32;
     y * f32::from_bits(exponent << 23)

@@ -17,11 +17,12 @@
 //! Everything is computed on *distinct* tokens with multiplicities ([`tokens`]), which is exact:
 //! the network knows no positions, so equal tokens stay equal.
 //! [`weights`] holds the parameters, [`train_pass`] the forward pass with its hand-written
-//! backward pass.
+//! backward pass, [`infer`] the forward pass with caches and folded maps for search.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub mod infer;
 pub mod matrix;
 pub mod tokens;
 pub mod train_pass;

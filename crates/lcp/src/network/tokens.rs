@@ -228,6 +228,12 @@ impl StageBuilder {
         group
     }
 
+    /// Bytes held, roughly.
+    pub fn bytes(&self) -> usize {
+        let stage = &self.stage;
+        16 * stage.member.len() + 4 * stage.out_input.len() + 40 * stage.groups()
+    }
+
     /// The new token of a needed member of the group added last.
     #[inline]
     pub fn new_token(&self, old: u32) -> u32 {

@@ -32,7 +32,7 @@ pub struct Tape {
 }
 
 #[derive(Debug, Default)]
-struct StageTape {
+pub(super) struct StageTape {
     /// Normalised old tokens before and after scale and shift, [n, w], and 1/σ for each.
     normalised: Vec<f32>,
     scaled: Vec<f32>,
@@ -182,7 +182,8 @@ fn scatter(to: &mut [f32], rows: &[f32], width: usize, indices: &[u32]) {
 }
 
 impl StageTape {
-    fn forward(
+    /// The new tokens of a stage, [n, w].
+    pub(super) fn forward(
         &mut self,
         weights: &Weights,
         tensors: &AttentionTensors,
