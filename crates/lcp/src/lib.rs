@@ -3,8 +3,11 @@
 //!
 //! Data flows one way: [`graph`] encodes a task and a state, masked to a pattern, as a labelled
 //! graph; [`wl`] turns it into one sparse feature row per operator; [`network`] turns the rows of
-//! all patterns into weights.
+//! all patterns into shares of the operators' costs; [`model`] is a network in a file.
 
 pub mod graph;
-pub mod network;
 pub mod wl;
+
+pub mod network;
+
+pub mod model;
