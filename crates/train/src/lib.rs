@@ -1,1 +1,4 @@
-//! Placeholder.
+//! From a planning domain to a trained model: synthetic tasks, sampled states with optimal cost
+//! partitions as labels, the paper's network, its training.
+
+pub mod generate;
