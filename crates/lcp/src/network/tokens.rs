@@ -262,14 +262,22 @@ impl Batch {
     /// Numbers the tokens of states given by the feature row of each of their positions.
     pub fn new<'a>(
         config: &NetworkConfig,
-        positions: &Positions,
+        positions: &'a Positions,
         states: impl IntoIterator<Item = &'a [u32]>,
+    ) -> Batch {
+        Batch::of_tasks(config, states.into_iter().map(|rows| (positions, rows)))
+    }
+
+    /// Numbers the tokens of states of several tasks, each given with its task's positions.
+    pub fn of_tasks<'a>(
+        config: &NetworkConfig,
+        states: impl IntoIterator<Item = (&'a Positions, &'a [u32])>,
     ) -> Batch {
         let mut builders = vec![StageBuilder::new(); 2 * config.layers];
         let mut rows = Vec::new();
         let mut token_of_row: FxHashMap<u32, u32> = FxHashMap::default();
         let mut scored = Vec::new();
-        for row_of_position in states {
+        for (positions, row_of_position) in states {
             assert_eq!(row_of_position.len(), positions.len(), "one row per position");
             let mut token: Vec<u32> = row_of_position
                 .iter()
