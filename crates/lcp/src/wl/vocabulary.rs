@@ -65,6 +65,30 @@ impl Vocabulary {
         (feature != NO_FEATURE).then_some(feature)
     }
 
+    /// The names of all features, in order, spelt out: a colour of iteration 0 by its name, a later
+    /// one as `(own colour | neighbour:edge colour, …)` with the neighbours in the order of their
+    /// names.
+    ///
+    /// Names grow exponentially with the iteration; meant for people and tests.
+    pub fn feature_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.initial.clone();
+        for colour in self.initial.len()..self.colours.len() {
+            let signature = self.colours.signature(colour as Colour).expect("iteration ≥ 1");
+            let mut neighbours: Vec<String> = signature[1..]
+                .iter()
+                .map(|&neighbour| {
+                    let (colour, edge) = unpack(neighbour);
+                    format!("{}:{}", names[colour as usize], self.edges[edge as usize])
+                })
+                .collect();
+            neighbours.sort_unstable();
+            let own = &names[unpack(signature[0]).0 as usize];
+            names.push(format!("({own} | {})", neighbours.join(", ")));
+        }
+        let is_feature = |&(colour, _): &(usize, String)| self.feature_of[colour] != NO_FEATURE;
+        names.into_iter().enumerate().filter(is_feature).map(|(_, name)| name).collect()
+    }
+
     pub(super) fn colours(&self) -> &ColourTable {
         &self.colours
     }

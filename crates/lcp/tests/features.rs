@@ -1,0 +1,299 @@
+//! Feature rows: agreement with the definitions executed literally, and invariances.
+
+#[path = "common/brute_force.rs"]
+mod brute_force;
+#[path = "common/tasks.rs"]
+mod tasks;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use lcp::graph::{GraphKind, TaskGraph};
+use lcp::wl::{FeatureGenerator, RowTable, Vocabulary, VocabularyBuilder};
+use planner::task::{OpId, Task, Value, VarId};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use tasks::{random_state, random_task, rewrite};
+
+const UNLIMITED: usize = usize::MAX;
+
+/// All patterns of one or two variables, the empty one and the full one.
+fn patterns(task: &Task) -> Vec<Vec<VarId>> {
+    let n = task.variables.len();
+    let mut patterns = vec![Vec::new(), (0..n).map(VarId::from).collect()];
+    for u in 0..n {
+        patterns.push(vec![VarId::from(u)]);
+        patterns.extend((u + 1..n).map(|v| vec![VarId::from(u), VarId::from(v)]));
+    }
+    patterns
+}
+
+fn states(task: &Task, seed: u64, count: usize) -> Vec<Vec<Value>> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    (0..count).map(|_| random_state(&task.variables, &mut rng)).collect()
+}
+
+fn vocabulary(
+    kind: GraphKind,
+    iterations: usize,
+    task: &Task,
+    patterns: &[Vec<VarId>],
+    states: &[Vec<Value>],
+) -> Arc<Vocabulary> {
+    let mut builder = VocabularyBuilder::new(kind, iterations);
+    builder.observe(task, patterns, states);
+    Arc::new(builder.finish())
+}
+
+/// An operator's row as (name of the colour, count).
+fn named(names: &[String], table: &RowTable, row: lcp::wl::RowId) -> BTreeMap<String, u32> {
+    table.row(row).iter().map(|&(feature, n)| (names[feature as usize].clone(), n)).collect()
+}
+
+#[test]
+fn rows_agree_with_brute_force() {
+    for seed in 0..60 {
+        let task = random_task(seed);
+        let patterns = patterns(&task);
+        let mut rng = StdRng::seed_from_u64(seed);
+        let kind = GraphKind::ALL[seed as usize % 3];
+        let iterations = rng.random_range(0..4);
+        // Some states are not seen in training: their new colours are to be dropped.
+        let seen = states(&task, seed, 2);
+        let all: Vec<_> = seen.iter().cloned().chain(states(&task, seed + 1000, 4)).collect();
+        let vocabulary = vocabulary(kind, iterations, &task, &patterns, &seen);
+        let names = vocabulary.feature_names();
+
+        let mut known = vec![BTreeSet::new(); iterations + 1];
+        for pattern in &patterns {
+            for state in &seen {
+                let graph = brute_force::graph(&task, kind, state, pattern);
+                for (j, colours) in brute_force::wl(&graph, iterations, None).iter().enumerate() {
+                    known[j].extend(colours.iter().flatten().cloned());
+                }
+            }
+        }
+
+        let mut generator =
+            FeatureGenerator::new(&task, &patterns, vocabulary.clone(), UNLIMITED).unwrap();
+        let mut features: BTreeSet<String> = BTreeSet::new();
+        for state in &all {
+            let rows = generator.state_rows(state);
+            for (p, pattern) in patterns.iter().enumerate() {
+                let graph = brute_force::graph(&task, kind, state, pattern);
+                let colours = brute_force::wl(&graph, iterations, Some(&known));
+                let mut expected = brute_force::rows(&graph, task.operators.len(), &colours);
+                if seen.contains(state) {
+                    features.extend(expected.iter().flat_map(|row| row.keys().cloned()));
+                } else {
+                    // A colour that was seen, but in no hop set, is no feature.
+                    expected.iter_mut().for_each(|row| row.retain(|c, _| features.contains(c)));
+                }
+                let rows_of_pattern = rows.pattern(p);
+                let distinct: Vec<_> = rows_of_pattern.rows().collect();
+                let mut multiplicity = vec![0; distinct.len()];
+                let dense: Vec<usize> = rows_of_pattern.rows_of_operators().collect();
+                for (o, expected) in expected.iter().enumerate() {
+                    let index = rows_of_pattern.row_of_operator(OpId::from(o));
+                    assert_eq!(index, dense[o]);
+                    multiplicity[index] += 1;
+                    let row = named(&names, rows.row_table(), distinct[index].0);
+                    assert_eq!(&row, expected, "seed {seed}, {kind}, operator {o}, {pattern:?}");
+                }
+                let expected: Vec<u32> = distinct.iter().map(|&(_, n)| n).collect();
+                assert_eq!(multiplicity, expected, "multiplicities");
+                assert!(distinct.is_sorted_by(|a, b| a.0 < b.0), "rows are distinct");
+            }
+        }
+        assert_eq!(features.len(), vocabulary.num_features());
+    }
+}
+
+#[test]
+fn the_whole_pattern_is_plain_wl() {
+    for seed in 0..30 {
+        let task = random_task(seed);
+        let everything: Vec<VarId> = (0..task.variables.len()).map(VarId::from).collect();
+        for kind in GraphKind::ALL {
+            let state = task.initial.clone();
+            // Plain WL on the unmasked graph of the state, made from the library's own graph.
+            let graph = TaskGraph::new(&task, kind);
+            let whole = graph.of_state(&state);
+            let mut place = vec![usize::MAX; graph.nodes().len()];
+            let mut plain = brute_force::Graph::default();
+            for (i, (node, _, colour)) in whole.nodes().enumerate() {
+                place[node as usize] = i;
+                plain.colours.push(colour.to_string());
+            }
+            for (a, b, colour) in whole.edges() {
+                plain.edges.push((place[a as usize], place[b as usize], colour.to_string()));
+            }
+            // Objects that occur in no variable belong to no pattern, not even to the largest.
+            if kind == GraphKind::Aoag {
+                let masked = whole.clone().mask(&everything);
+                let kept: BTreeSet<u32> = masked.nodes().map(|(node, _, _)| node).collect();
+                plain.edges.retain(|&(a, b, _)| {
+                    let node = |i: usize| place.iter().position(|&p| p == i).unwrap() as u32;
+                    kept.contains(&node(a)) && kept.contains(&node(b))
+                });
+            }
+            let expected =
+                brute_force::rows(&plain, task.operators.len(), &brute_force::wl(&plain, 2, None));
+
+            let patterns = [everything.clone()];
+            let vocabulary = vocabulary(kind, 2, &task, &patterns, &[state.clone()]);
+            let names = vocabulary.feature_names();
+            let mut generator =
+                FeatureGenerator::new(&task, &patterns, vocabulary, UNLIMITED).unwrap();
+            let rows = generator.state_rows(&state);
+            for (o, expected) in expected.iter().enumerate() {
+                let pattern = rows.pattern(0);
+                let index = pattern.row_of_operator(OpId::from(o));
+                let row = pattern.rows().nth(index).unwrap().0;
+                assert_eq!(&named(&names, rows.row_table(), row), expected, "seed {seed}, {kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_and_order_change_no_row() {
+    for seed in 0..40 {
+        let task = random_task(seed);
+        let other = rewrite(&task, seed + 7);
+        let kind = GraphKind::ALL[seed as usize % 3];
+        let patterns = patterns(&task);
+        let states = states(&task, seed, 5);
+        let other_patterns: Vec<_> = patterns.iter().rev().map(|p| other.pattern(p)).collect();
+        let other_states: Vec<_> = states.iter().rev().map(|s| other.state(s)).collect();
+
+        let vocabulary = vocabulary(kind, 2, &task, &patterns, &states);
+        let other_vocabulary =
+            self::vocabulary(kind, 2, &other.task, &other_patterns, &other_states);
+        assert_eq!(
+            serde_json::to_string(&*vocabulary).unwrap(),
+            serde_json::to_string(&*other_vocabulary).unwrap(),
+        );
+
+        let mut here = FeatureGenerator::new(&task, &patterns, vocabulary, UNLIMITED).unwrap();
+        let mut there =
+            FeatureGenerator::new(&other.task, &other_patterns, other_vocabulary, UNLIMITED)
+                .unwrap();
+        for state in &states {
+            let here = here.state_rows(state);
+            let there = there.state_rows(&other.state(state));
+            for p in 0..patterns.len() {
+                let (a, b) = (here.pattern(p), there.pattern(patterns.len() - 1 - p));
+                let (rows_a, rows_b): (Vec<_>, Vec<_>) = (a.rows().collect(), b.rows().collect());
+                for o in 0..task.operators.len() {
+                    let row_a = rows_a[a.row_of_operator(OpId::from(o))];
+                    let row_b = rows_b[b.row_of_operator(OpId::from(other.operator[o]))];
+                    assert_eq!(row_a.1, row_b.1);
+                    assert_eq!(here.row_table().row(row_a.0), there.row_table().row(row_b.0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_state_outside_the_pattern_changes_nothing() {
+    for seed in 0..40 {
+        let task = random_task(seed);
+        let mut rng = StdRng::seed_from_u64(seed);
+        let patterns = patterns(&task);
+        for kind in GraphKind::ALL {
+            let graph = TaskGraph::new(&task, kind);
+            for pattern in &patterns {
+                let state = random_state(&task.variables, &mut rng);
+                let mut other = random_state(&task.variables, &mut rng);
+                for var in pattern {
+                    other[var.index()] = state[var.index()];
+                }
+                let (a, b) = (graph.of_state(&state), graph.of_state(&other));
+                let (a, b) = (a.mask(pattern), b.mask(pattern));
+                assert!(a.nodes().eq(b.nodes()));
+                assert!(a.edges().eq(b.edges()));
+            }
+        }
+    }
+}
+
+#[test]
+fn bounded_memory_changes_no_row() {
+    for seed in 0..10 {
+        let task = random_task(seed);
+        let patterns = patterns(&task);
+        let states = states(&task, seed, 30);
+        let vocabulary = vocabulary(GraphKind::Flg, 2, &task, &patterns, &states);
+        let mut free =
+            FeatureGenerator::new(&task, &patterns, vocabulary.clone(), UNLIMITED).unwrap();
+        let mut tight = FeatureGenerator::new(&task, &patterns, vocabulary, 1).unwrap();
+        for state in &states {
+            let (free, tight) = (free.state_rows(state), tight.state_rows(state));
+            for p in 0..patterns.len() {
+                let (a, b) = (free.pattern(p), tight.pattern(p));
+                let (rows_a, rows_b): (Vec<_>, Vec<_>) = (a.rows().collect(), b.rows().collect());
+                for (i, j) in a.rows_of_operators().zip(b.rows_of_operators()) {
+                    assert_eq!(rows_a[i].1, rows_b[j].1);
+                    assert_eq!(
+                        free.row_table().row(rows_a[i].0),
+                        tight.row_table().row(rows_b[j].0)
+                    );
+                }
+            }
+        }
+        assert_eq!(free.generation(), 0);
+        assert_eq!(tight.generation(), states.len() as u64 - 1);
+    }
+}
+
+#[test]
+fn vocabularies_survive_storage() {
+    for seed in 0..20 {
+        let task = random_task(seed);
+        let patterns = patterns(&task);
+        let states = states(&task, seed, 5);
+        let kind = GraphKind::ALL[seed as usize % 3];
+        let vocabulary = vocabulary(kind, seed as usize % 4, &task, &patterns, &states);
+        let text = serde_json::to_string(&*vocabulary).unwrap();
+        let read: Vocabulary = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.iterations(), vocabulary.iterations());
+        assert_eq!(read.feature_names(), vocabulary.feature_names());
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+    }
+}
+
+#[test]
+fn broken_vocabularies_are_refused() {
+    let cases = [
+        (r#"{"graph":"flg","edges":[],"initial":["b","a"],"refined":[],"features":[]}"#, "order"),
+        (
+            r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[[0]],"features":[]}"#,
+            "end within",
+        ),
+        (
+            r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[[0,9,0]],"features":[]}"#,
+            "end within",
+        ),
+        (
+            r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[[7,0]],"features":[]}"#,
+            "colour out",
+        ),
+        (
+            r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[[0,1,0,0]],"features":[]}"#,
+            "edge colour",
+        ),
+        (r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[],"features":[1]}"#, "feature"),
+        (r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[],"features":[0,0]}"#, "order"),
+        (r#"{"graph":"fig","edges":[],"initial":["a"],"refined":[],"features":[0]}"#, "fig"),
+        (
+            r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[[0,4294967295]],"features":[0]}"#,
+            "end within",
+        ),
+    ];
+    for (text, reason) in cases {
+        let error = serde_json::from_str::<Vocabulary>(text).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}
