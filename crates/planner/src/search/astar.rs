@@ -95,7 +95,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             task,
             heuristic,
             config,
-            generator: SuccessorGenerator::new(task),
+            generator: SuccessorGenerator::new(task, &packer),
             operators,
             effects,
             goal: packer.goal(task),
@@ -235,12 +235,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         batch.operators.clear();
         batch.words.clear();
         batch.hashes.clear();
-        self.generator.applicable(
-            &self.packer,
-            &batch.parent,
-            &mut batch.stack,
-            &mut batch.operators,
-        );
+        self.generator.applicable(&batch.parent, &mut batch.stack, &mut batch.operators);
         self.statistics.generated += batch.operators.len() as u64;
         for &op in &batch.operators {
             let start = batch.words.len();

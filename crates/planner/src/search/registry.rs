@@ -36,14 +36,26 @@ const MAX_LOAD: f64 = 0.85;
 const MAX_STATES: usize = u32::MAX as usize;
 
 impl Line {
-    /// A bit for every slot whose tag matches.
+    /// The slots whose tag matches, and perhaps others right after one that does: the ids of all
+    /// of them are candidates.
     #[inline(always)]
-    fn matches(&self, tag: u8) -> u32 {
-        let mut bits = 0;
-        for (slot, &other) in self.tags.iter().enumerate() {
-            bits |= u32::from(other == tag) << slot;
-        }
-        bits & ((1 << self.len) - 1)
+    fn candidates(&self, tag: u8) -> impl Iterator<Item = u32> {
+        // The classic search for a zero byte in a word, on all tags at once.
+        const LOW: u128 = u128::from_ne_bytes([0x01; 16]);
+        const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
+        let mut tags = [0; 16];
+        tags[..SLOTS].copy_from_slice(&self.tags);
+        let differ = u128::from_le_bytes(tags) ^ (LOW * u128::from(tag));
+        let used = (1 << (8 * self.len)) - 1;
+        let mut zeros = differ.wrapping_sub(LOW) & !differ & HIGH & used;
+        std::iter::from_fn(move || {
+            if zeros == 0 {
+                return None;
+            }
+            let slot = zeros.trailing_zeros() / 8;
+            zeros &= zeros - 1;
+            Some(self.ids[slot as usize])
+        })
     }
 
     #[inline(always)]
@@ -96,9 +108,8 @@ impl StateRegistry {
     #[inline(always)]
     pub fn prefetch_match(&self, hash: u64) {
         let line = &self.lines[self.line_of(hash)];
-        let matches = line.matches(tag_of(hash));
-        if matches != 0 {
-            self.states.prefetch(line.ids[matches.trailing_zeros() as usize]);
+        if let Some(id) = line.candidates(tag_of(hash)).next() {
+            self.states.prefetch(id);
         }
     }
 
@@ -110,13 +121,11 @@ impl StateRegistry {
         let mut at = self.line_of(hash);
         loop {
             let line = &self.lines[at];
-            let mut matches = line.matches(tag);
-            while matches != 0 {
-                let id = line.ids[matches.trailing_zeros() as usize];
-                if self.states.record(id) == words {
+            for id in line.candidates(tag) {
+                // PERF: a loop, because states are a few words and `==` would call memcmp.
+                if self.states.record(id).iter().zip(words).all(|(a, b)| a == b) {
                     return Some((StateId(id), false));
                 }
-                matches &= matches - 1;
             }
             if (line.len as usize) < SLOTS {
                 break;

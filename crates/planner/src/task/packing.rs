@@ -14,8 +14,9 @@ pub struct StatePacker {
     words: usize,
 }
 
+/// Where one variable lies.
 #[derive(Clone, Copy, Debug, Default)]
-struct Field {
+pub(super) struct Field {
     word: u32,
     shift: u32,
     /// The mask before shifting.
@@ -74,8 +75,12 @@ impl StatePacker {
     /// The value of one variable.
     #[inline(always)]
     pub fn value(&self, packed: &[u32], var: VarId) -> Value {
-        let field = self.fields[var.index()];
-        (packed[field.word as usize] >> field.shift) & field.mask
+        self.fields[var.index()].value(packed)
+    }
+
+    /// Where a variable lies.
+    pub(super) fn field(&self, var: VarId) -> Field {
+        self.fields[var.index()]
     }
 
     /// Packs one value per variable.
@@ -90,7 +95,7 @@ impl StatePacker {
     #[inline]
     pub fn unpack(&self, packed: &[u32], values: &mut [Value]) {
         for (field, value) in self.fields.iter().zip(values) {
-            *value = (packed[field.word as usize] >> field.shift) & field.mask;
+            *value = field.value(packed);
         }
     }
 
@@ -115,17 +120,30 @@ impl StatePacker {
     pub fn goal(&self, task: &Task) -> Vec<WordCondition> {
         let mut goal: Vec<WordCondition> = Vec::new();
         for fact in &task.goal {
-            let Field { word, shift, mask } = self.fields[fact.var.index()];
-            let (mask, value) = (mask << shift, fact.value << shift);
-            match goal.iter_mut().find(|condition| condition.word == word) {
+            let new = self.field(fact.var).condition(fact.value);
+            match goal.iter_mut().find(|condition| condition.word == new.word) {
                 Some(condition) => {
-                    condition.mask |= mask;
-                    condition.value |= value;
+                    condition.mask |= new.mask;
+                    condition.value |= new.value;
                 }
-                None => goal.push(WordCondition { word, mask, value }),
+                None => goal.push(new),
             }
         }
         goal
+    }
+}
+
+impl Field {
+    /// The value of the variable in a packed state.
+    #[inline(always)]
+    pub(super) fn value(self, packed: &[u32]) -> Value {
+        (packed[self.word as usize] >> self.shift) & self.mask
+    }
+
+    /// The condition that the variable has this value.
+    pub(super) fn condition(self, value: Value) -> WordCondition {
+        let Field { word, shift, mask } = self;
+        WordCondition { word, mask: mask << shift, value: value << shift }
     }
 }
 

@@ -6,12 +6,12 @@
 //! So only variables on the way are read, and an operator is never tested by itself.
 //! Operators come in the order of their sorted preconditions, ties in the order of the task, which
 //! is Fast Downward's order; equal f and h values are then expanded in the same order.
-//! The tree is stored in flat arrays; a switch with few values relative to its domain is a sorted
-//! list, so that memory is linear in the number of preconditions.
+//! The tree is stored in flat arrays for one packing of states; a switch with few values relative
+//! to its domain is a sorted list, so that memory is linear in the number of preconditions.
 
 use std::ops::Range;
 
-use super::packing::StatePacker;
+use super::packing::{Field, StatePacker, WordCondition};
 use super::{Fact, OpId, Task, Value, VarId};
 
 /// Finds the applicable operators of a state.
@@ -34,13 +34,16 @@ pub struct SuccessorGenerator {
 enum Entry {
     /// These operators are applicable.
     Operators { start: u32, end: u32 },
-    /// Goes on at `target` iff the variable has the value.
-    Test { var: VarId, value: Value, target: u32 },
+    /// Goes on at `target` iff a variable has the one value that any operator asks for.
+    Test { condition: WordCondition, target: u32 },
     /// Goes on at `dense[start + value]`, unless that is [`NOWHERE`].
-    Dense { var: VarId, start: u32 },
+    Dense { field: Field, start: u32 },
     /// Goes on at the target of the value in `values[start..end]`, if it is there.
-    Sparse { var: VarId, start: u32, end: u32 },
+    Sparse { field: Field, start: u32, end: u32 },
 }
+
+/// A switch is dense if its domain is at most this many times the number of its branches.
+const DENSE: usize = 16;
 
 const NOWHERE: u32 = u32::MAX;
 
@@ -50,7 +53,7 @@ pub struct SuccessorStack(Vec<Range<u32>>);
 
 impl SuccessorGenerator {
     /// Builds the decision tree. Cost O(p log p) for p preconditions in all.
-    pub fn new(task: &Task) -> SuccessorGenerator {
+    pub fn new(task: &Task, packer: &StatePacker) -> SuccessorGenerator {
         let mut sorted: Vec<OpId> = task.operator_ids().collect();
         sorted.sort_by(|&a, &b| task.operator(a).pre.cmp(&task.operator(b).pre));
         let mut generator = SuccessorGenerator {
@@ -61,12 +64,12 @@ impl SuccessorGenerator {
             targets: Vec::new(),
             dense: Vec::new(),
         };
-        generator.build(task);
+        generator.build(task, packer);
         generator
     }
 
     /// Builds the tree bottom up without recursion: a frame per tree node under construction.
-    fn build(&mut self, task: &Task) {
+    fn build(&mut self, task: &Task, packer: &StatePacker) {
         struct Frame {
             /// The operators below this node that are not yet placed.
             rest: Range<usize>,
@@ -111,7 +114,7 @@ impl SuccessorGenerator {
                 _ => {
                     if let Some((var, branches)) = top.switch.take() {
                         let domain = task.variable(var).domain_size();
-                        let entry = self.switch(var, domain, &branches);
+                        let entry = self.switch(packer.field(var), domain, &branches);
                         stack.last_mut().expect("the same frame").entries.push(entry);
                     }
                     if next.is_none() {
@@ -130,37 +133,30 @@ impl SuccessorGenerator {
         }
     }
 
-    fn switch(&mut self, var: VarId, domain: usize, branches: &[(Value, u32)]) -> Entry {
+    fn switch(&mut self, field: Field, domain: usize, branches: &[(Value, u32)]) -> Entry {
         if let [(value, target)] = *branches {
-            return Entry::Test { var, value, target };
+            return Entry::Test { condition: field.condition(value), target };
         }
-        if domain <= 4 * branches.len() {
+        if domain <= DENSE * branches.len() {
             let start = self.dense.len();
             self.dense.resize(start + domain, NOWHERE);
             for &(value, target) in branches {
                 self.dense[start + value as usize] = target;
             }
-            return Entry::Dense { var, start: start as u32 };
+            return Entry::Dense { field, start: start as u32 };
         }
         let start = self.values.len() as u32;
         self.values.extend(branches.iter().map(|&(value, _)| value));
         self.targets.extend(branches.iter().map(|&(_, target)| target));
-        Entry::Sparse { var, start, end: self.values.len() as u32 }
+        Entry::Sparse { field, start, end: self.values.len() as u32 }
     }
 
     /// Appends the operators that are applicable in a packed state.
     #[inline]
-    pub fn applicable(
-        &self,
-        packer: &StatePacker,
-        packed: &[u32],
-        stack: &mut SuccessorStack,
-        out: &mut Vec<OpId>,
-    ) {
-        let root = self.nodes.last().expect("the root").clone();
+    pub fn applicable(&self, packed: &[u32], stack: &mut SuccessorStack, out: &mut Vec<OpId>) {
         let SuccessorStack(stack) = stack;
         stack.clear();
-        let mut at = root;
+        let mut at = self.nodes.last().expect("the root").clone();
         loop {
             if at.is_empty() {
                 match stack.pop() {
@@ -169,26 +165,24 @@ impl SuccessorGenerator {
                 }
                 continue;
             }
-            let entry = self.entries[at.start as usize];
+            let entry = &self.entries[at.start as usize];
             at.start += 1;
-            let target = match entry {
+            let target = match *entry {
                 Entry::Operators { start, end } => {
                     out.extend_from_slice(&self.operators[start as usize..end as usize]);
                     NOWHERE
                 }
-                Entry::Test { var, value, target } => {
-                    if packer.value(packed, var) == value {
+                Entry::Test { condition, target } => {
+                    if condition.holds(packed) {
                         target
                     } else {
                         NOWHERE
                     }
                 }
-                Entry::Dense { var, start } => {
-                    self.dense[(start + packer.value(packed, var)) as usize]
-                }
-                Entry::Sparse { var, start, end } => {
+                Entry::Dense { field, start } => self.dense[(start + field.value(packed)) as usize],
+                Entry::Sparse { field, start, end } => {
                     let values = &self.values[start as usize..end as usize];
-                    match values.binary_search(&packer.value(packed, var)) {
+                    match values.binary_search(&field.value(packed)) {
                         Ok(i) => self.targets[start as usize + i],
                         Err(_) => NOWHERE,
                     }
@@ -257,7 +251,7 @@ mod tests {
             packer.pack(&state, &mut packed);
             let mut found = Vec::new();
             let mut stack = SuccessorStack::default();
-            SuccessorGenerator::new(&task).applicable(&packer, &packed, &mut stack, &mut found);
+            SuccessorGenerator::new(&task, &packer).applicable(&packed, &mut stack, &mut found);
 
             let holds = |op: &OpId| {
                 task.operator(*op).pre.iter().all(|fact| state[fact.var.index()] == fact.value)
@@ -277,7 +271,7 @@ mod tests {
         let packed = vec![0; packer.words()];
         let mut found = Vec::new();
         let mut stack = SuccessorStack::default();
-        SuccessorGenerator::new(&task).applicable(&packer, &packed, &mut stack, &mut found);
+        SuccessorGenerator::new(&task, &packer).applicable(&packed, &mut stack, &mut found);
         assert_eq!(found, [OpId(0)]);
     }
 }
