@@ -5,6 +5,7 @@ mod experiment;
 mod heuristic;
 mod input;
 mod plan;
+mod units;
 
 use std::process::ExitCode;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::units::{parse_bytes, parse_duration};
+use crate::units::{parse_bytes, parse_duration};
 
 /// An experiment file with its parameters filled in.
 #[derive(Debug, Clone, Deserialize)]

@@ -15,7 +15,6 @@ mod process;
 mod results;
 mod run;
 mod runner;
-mod units;
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ use super::config::{Experiment, Limits};
 use super::list::Run;
 use super::process::execute;
 use super::results::{Origin, Record, Status};
-use super::units::show_bytes;
+use crate::units::show_bytes;
 
 /// Disk space set aside per run (its result line) and per job (plan, JSON, log).
 const BYTES_PER_RUN: u64 = 8 << 10;

@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail, ensure};
 use super::config::Experiment;
 use super::list::{Run, list_runs};
 use super::results::{self, Record, ResultFile, Status};
-use super::units::{show_bytes, show_duration};
 use super::{import, machine, preflight, runner};
 use crate::exit::Exit;
+use crate::units::{show_bytes, show_duration};
 
 /// Run an experiment: every task with every configuration
 #[derive(clap::Args, Debug)]

@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::list::Run;
 use super::process::execute;
 use super::results::{Origin, Record, ResultFile, Status};
-use super::units::show_duration;
+use crate::units::show_duration;
 
 /// What a call of [`run_all`] did.
 #[derive(Debug, Default, PartialEq)]
