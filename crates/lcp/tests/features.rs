@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use lcp::graph::{GraphKind, TaskGraph};
 use lcp::wl::{FeatureGenerator, RowTable, Vocabulary, VocabularyBuilder};
+use planner::abstraction::Pattern;
 use planner::task::{OpId, Task, Value, VarId};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -18,12 +19,12 @@ use tasks::{random_state, random_task, rewrite};
 const UNLIMITED: usize = usize::MAX;
 
 /// All patterns of one or two variables, the empty one and the full one.
-fn patterns(task: &Task) -> Vec<Vec<VarId>> {
+fn patterns(task: &Task) -> Vec<Pattern> {
     let n = task.variables.len();
-    let mut patterns = vec![Vec::new(), (0..n).map(VarId::from).collect()];
+    let mut patterns = vec![Pattern::new([]), Pattern::new((0..n).map(VarId::from))];
     for u in 0..n {
-        patterns.push(vec![VarId::from(u)]);
-        patterns.extend((u + 1..n).map(|v| vec![VarId::from(u), VarId::from(v)]));
+        patterns.push(Pattern::new([VarId::from(u)]));
+        patterns.extend((u + 1..n).map(|v| Pattern::new([VarId::from(u), VarId::from(v)])));
     }
     patterns
 }
@@ -37,7 +38,7 @@ fn vocabulary(
     kind: GraphKind,
     iterations: usize,
     task: &Task,
-    patterns: &[Vec<VarId>],
+    patterns: &[Pattern],
     states: &[Vec<Value>],
 ) -> Arc<Vocabulary> {
     let mut builder = VocabularyBuilder::new(kind, iterations);
@@ -67,7 +68,7 @@ fn rows_agree_with_brute_force() {
         let mut known = vec![BTreeSet::new(); iterations + 1];
         for pattern in &patterns {
             for state in &seen {
-                let graph = brute_force::graph(&task, kind, state, pattern);
+                let graph = brute_force::graph(&task, kind, state, pattern.variables());
                 for (j, colours) in brute_force::wl(&graph, iterations, None).iter().enumerate() {
                     known[j].extend(colours.iter().flatten().cloned());
                 }
@@ -80,7 +81,7 @@ fn rows_agree_with_brute_force() {
         for state in &all {
             let rows = generator.state_rows(state);
             for (p, pattern) in patterns.iter().enumerate() {
-                let graph = brute_force::graph(&task, kind, state, pattern);
+                let graph = brute_force::graph(&task, kind, state, pattern.variables());
                 let colours = brute_force::wl(&graph, iterations, Some(&known));
                 let mut expected = brute_force::rows(&graph, task.operators.len(), &colours);
                 if seen.contains(state) {
@@ -140,7 +141,7 @@ fn the_whole_pattern_is_plain_wl() {
             let expected =
                 brute_force::rows(&plain, task.operators.len(), &brute_force::wl(&plain, 2, None));
 
-            let patterns = [everything.clone()];
+            let patterns = [Pattern::new(everything.iter().copied())];
             let vocabulary = vocabulary(kind, 2, &task, &patterns, &[state.clone()]);
             let names = vocabulary.feature_names();
             let mut generator =
@@ -207,11 +208,11 @@ fn the_state_outside_the_pattern_changes_nothing() {
             for pattern in &patterns {
                 let state = random_state(&task.variables, &mut rng);
                 let mut other = random_state(&task.variables, &mut rng);
-                for var in pattern {
+                for var in pattern.variables() {
                     other[var.index()] = state[var.index()];
                 }
                 let (a, b) = (graph.of_state(&state), graph.of_state(&other));
-                let (a, b) = (a.mask(pattern), b.mask(pattern));
+                let (a, b) = (a.mask(pattern.variables()), b.mask(pattern.variables()));
                 assert!(a.nodes().eq(b.nodes()));
                 assert!(a.edges().eq(b.edges()));
             }

@@ -8,6 +8,7 @@ use lcp::model::{Model, ModelError, Provenance, Signature};
 use lcp::network::NetworkConfig;
 use lcp::network::weights::Weights;
 use lcp::wl::VocabularyBuilder;
+use planner::abstraction::Pattern;
 use planner::task::{Task, VarId};
 use planner::translate::sas;
 use rand::SeedableRng;
@@ -28,7 +29,7 @@ fn lamp(predicate: &str, schema: &str) -> Task {
 fn model() -> Model {
     let task = lamp("lit", "switch-on");
     let mut builder = VocabularyBuilder::new(GraphKind::Flg, 2);
-    builder.observe(&task, &[[VarId(0)]], &[[0], [1]]);
+    builder.observe(&task, &[Pattern::new([VarId(0)])], &[[0], [1]]);
     let vocabulary = builder.finish();
     let config = NetworkConfig::compact(vocabulary.num_features(), 4);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);

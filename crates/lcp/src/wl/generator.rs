@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use planner::abstraction::Pattern;
 use planner::task::{OpId, Task, Value, VarId};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -91,9 +92,9 @@ struct Scratch {
 
 impl FeatureGenerator {
     /// A generator for `patterns` of `task` that keeps at most about `memory_limit` bytes.
-    pub fn new<P: AsRef<[VarId]>>(
+    pub fn new(
         task: &Task,
-        patterns: &[P],
+        patterns: &[Pattern],
         vocabulary: Arc<Vocabulary>,
         memory_limit: usize,
     ) -> Result<FeatureGenerator, FeatureError> {
@@ -102,7 +103,7 @@ impl FeatureGenerator {
         let patterns = patterns
             .iter()
             .enumerate()
-            .map(|(i, pattern)| PatternCache::new(task, i, pattern.as_ref()))
+            .map(|(i, pattern)| PatternCache::new(task, i, pattern.variables()))
             .collect::<Result<_, _>>()?;
         Ok(FeatureGenerator {
             graph_bytes: adjacency.bytes(),

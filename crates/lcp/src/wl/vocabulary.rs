@@ -8,7 +8,8 @@
 //! A feature is a colour that occurred in a hop set; other colours (of variables, say) only take
 //! part in signatures and need no column.
 
-use planner::task::{Task, Value, VarId};
+use planner::abstraction::Pattern;
+use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -146,19 +147,14 @@ impl VocabularyBuilder {
     }
 
     /// Adds the colours of G(s)^P for every pattern P and every state s (one value per variable).
-    pub fn observe<P: AsRef<[VarId]>, S: AsRef<[Value]>>(
-        &mut self,
-        task: &Task,
-        patterns: &[P],
-        states: &[S],
-    ) {
+    pub fn observe<S: AsRef<[Value]>>(&mut self, task: &Task, patterns: &[Pattern], states: &[S]) {
         let graph = TaskGraph::new(task, self.kind);
         let numbers = self.numbers(&graph);
         let adjacency = Adjacency::new(&graph, &numbers);
         let mut scratch = ClassScratch::default();
         let mut seen: FxHashSet<Vec<Value>> = FxHashSet::default();
         for pattern in patterns {
-            let vars = pattern.as_ref();
+            let vars = pattern.variables();
             let domains: Vec<usize> =
                 vars.iter().map(|&var| task.variable(var).domain_size()).collect();
             let graph = PatternGraph::new(&adjacency, vars, &domains, &mut scratch);

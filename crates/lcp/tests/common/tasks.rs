@@ -1,5 +1,6 @@
 //! Small tasks for tests: random ones, and the same task written down differently.
 
+use planner::abstraction::Pattern;
 use planner::task::{
     Atom, Fact, FactMeaning, ObjectId, Operator, PredicateId, SchemaId, Symbol, Task, Value, VarId,
     Variable,
@@ -124,10 +125,8 @@ impl Rewritten {
     }
 
     /// A pattern of the original task as one of the rewritten task.
-    pub(crate) fn pattern(&self, pattern: &[VarId]) -> Vec<VarId> {
-        let mut out: Vec<VarId> = pattern.iter().map(|v| self.variable[v.index()]).collect();
-        out.sort_unstable();
-        out
+    pub(crate) fn pattern(&self, pattern: &Pattern) -> Pattern {
+        Pattern::new(pattern.variables().iter().map(|v| self.variable[v.index()]))
     }
 }
 
