@@ -7,14 +7,24 @@
 //! over processes and machines; reports are a function of the results alone.
 
 mod config;
+mod configurations;
+mod csv;
+mod html;
 mod import;
 mod list;
 mod machine;
+mod markdown;
+mod model;
+mod plot;
 mod preflight;
 mod process;
+mod published;
+mod report;
 mod results;
 mod run;
 mod runner;
+mod sections;
+mod statistics;
 
 use std::process::ExitCode;
 
@@ -30,12 +40,14 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 enum Command {
     Run(run::Args),
+    Report(report::Args),
 }
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let outcome = match &args.command {
         Command::Run(args) => run::run(args),
+        Command::Report(args) => report::run(args),
     };
     // What can go wrong here is in the files and folders given.
     outcome.map_err(|error| Failure::new(Exit::Input, format!("{error:#}")))

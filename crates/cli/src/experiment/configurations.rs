@@ -1,0 +1,81 @@
+//! What was compared: arguments, limits, builds, machines and models, so that it can be done again.
+
+use std::collections::BTreeSet;
+
+use super::model::{Block, Cell, Row, Section, Table};
+use super::results::Record;
+use super::statistics::{Results, show_number};
+use crate::units::show_bytes;
+
+/// The section that says what every configuration is.
+pub(crate) fn section(results: &Results) -> Section {
+    let mut section = Section::new(
+        "Configurations",
+        &["What was run, by which build, on which machine, under which limits per run."],
+    );
+    let header = ["configuration", "arguments", "limits", "seed", "made by", "machine", "model"];
+    let rows = (0..results.configurations.len()).map(|c| {
+        let distinct = |of: &dyn Fn(&Record) -> String| -> Cell {
+            let values: BTreeSet<String> =
+                results.records(c).map(of).filter(|text| !text.is_empty()).collect();
+            shorten(values).into()
+        };
+        Row {
+            cells: vec![
+                results.configurations[c].as_str().into(),
+                distinct(&|record| record.arguments.join(" ")),
+                distinct(&limits),
+                distinct(&|record| {
+                    if record.run > 0 { record.seed.to_string() } else { String::new() }
+                }),
+                distinct(&made_by),
+                distinct(&machine),
+                distinct(&|record| {
+                    record.model_hash.as_deref().unwrap_or_default().chars().take(12).collect()
+                }),
+            ],
+            apart: results.is_imported(c),
+        }
+    });
+    section.blocks.push(Block::Table(Table {
+        caption: "Arguments, limits, builds, machines and models (start of their SHA-256)"
+            .to_owned(),
+        rows: rows.collect(),
+        header: header.map(str::to_owned).to_vec(),
+    }));
+    section
+}
+
+fn shorten(values: BTreeSet<String>) -> String {
+    const MOST: usize = 6;
+    let rest = values.len().saturating_sub(MOST);
+    let mut text = values.into_iter().take(MOST).collect::<Vec<_>>().join("; ");
+    if rest > 0 {
+        text += &format!("; and {rest} more");
+    }
+    text
+}
+
+fn limits(record: &Record) -> String {
+    let mut parts = Vec::new();
+    parts.extend(record.time_limit_s.map(|seconds| format!("{} s", show_number(seconds))));
+    parts.extend(record.memory_limit_bytes.map(show_bytes));
+    parts.extend(record.threads.map(|n| format!("{n} thread{}", if n == 1 { "" } else { "s" })));
+    parts.join(", ")
+}
+
+fn made_by(record: &Record) -> String {
+    let mut text = record.origin.version.clone();
+    if let Some(revision) = &record.origin.revision {
+        text += &format!(" {}", revision.chars().take(10).collect::<String>());
+    }
+    if let Some(binary) = &record.origin.binary {
+        text += &format!(" (binary {})", binary.chars().take(8).collect::<String>());
+    }
+    text
+}
+
+fn machine(record: &Record) -> String {
+    let Some(machine) = &record.origin.machine else { return String::new() };
+    format!("{}, {} cores, {}", machine.cpu, machine.cores, show_bytes(machine.memory_bytes))
+}

@@ -1,0 +1,346 @@
+//! Plots as SVG: scatter plots of two configurations, and solved tasks over time.
+//!
+//! Logarithmic axes; what one side did not solve lies beyond a dashed border.
+//! Every mark has the task's name as its title, so that a browser shows it.
+//! Colour and shape (or dash) together tell domains or configurations apart.
+
+use maud::{Markup, PreEscaped, html};
+
+/// Colours of plots and pages, for light and dark.
+pub(crate) const PALETTE: &str = include_str!("palette.css");
+
+/// A plot.
+#[derive(Debug)]
+pub(crate) struct Plot {
+    /// What it shows.
+    pub(crate) title: String,
+    /// A sentence on what one sees, also for those who do not see it.
+    pub(crate) summary: String,
+    /// Title of the horizontal axis.
+    pub(crate) x_title: String,
+    /// Title of the vertical axis.
+    pub(crate) y_title: String,
+    /// Names of the series, in the order of their colours.
+    pub(crate) series: Vec<String>,
+    /// Its content.
+    pub(crate) content: Content,
+}
+
+/// What a plot draws.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// One mark per task.
+    Scatter {
+        /// Values below count as this.
+        floor: f64,
+        /// The marks.
+        marks: Vec<Mark>,
+    },
+    /// One curve per series: its values in ascending order.
+    Cactus(Vec<Vec<f64>>),
+}
+
+/// A task in a scatter plot.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    /// Its name.
+    pub(crate) name: String,
+    /// Index of its series.
+    pub(crate) series: usize,
+    /// Horizontal value; `None` if unsolved.
+    pub(crate) x: Option<f64>,
+    /// Vertical value; `None` if unsolved.
+    pub(crate) y: Option<f64>,
+}
+
+const COLOURS: usize = 8;
+const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
+
+/// A rectangle of the drawing in which values are placed.
+struct Area {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Plot {
+    /// The drawing, without style; `standalone` adds namespace, style, background and legend.
+    pub(crate) fn svg(&self, standalone: bool) -> Markup {
+        let (width, height) = match self.content {
+            Content::Scatter { .. } => (400.0, 400.0),
+            Content::Cactus(_) => (520.0, 400.0),
+        };
+        let area = Area { left: 62.0, right: width - 12.0, top: 12.0, bottom: height - 54.0 };
+        let legend_rows = if standalone { self.series.len().div_ceil(2) } else { 0 };
+        let full_height = height + legend_rows as f64 * 22.0;
+        html! {
+            svg class="plot" viewBox=(format!("0 0 {width} {full_height}")) role="img"
+                xmlns=[standalone.then_some("http://www.w3.org/2000/svg")]
+                aria-label=(format!("{}. {}", self.title, self.summary)) {
+                @if standalone {
+                    style { (PreEscaped(PALETTE)) }
+                    rect class="paper" width=(width) height=(full_height) {}
+                }
+                @match &self.content {
+                    Content::Scatter { floor, marks } => (scatter(&area, *floor, marks)),
+                    Content::Cactus(curves) => (cactus(&area, curves, &self.series)),
+                }
+                text class="axis-title" text-anchor="middle" x=((area.left + area.right) / 2.0)
+                    y=(height - 10.0) { (self.x_title) }
+                text class="axis-title" text-anchor="middle" x="16" y=((area.top + area.bottom) / 2.0)
+                    transform=(format!("rotate(-90 16 {})", (area.top + area.bottom) / 2.0)) {
+                    (self.y_title)
+                }
+                @if standalone {
+                    @for (index, name) in self.series.iter().enumerate() {
+                        @let (x, y) = (24.0 + (index % 2) as f64 * width / 2.0,
+                                       height + (index / 2) as f64 * 22.0 + 8.0);
+                        (self.sample(index, x, y))
+                        text x=(x + 22.0) y=(y + 5.0) { (name) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A legend entry's drawing: the mark or line of a series, centred at a point.
+    fn sample(&self, series: usize, x: f64, y: f64) -> Markup {
+        match self.content {
+            Content::Scatter { .. } => html! {
+                path class=(mark_class(series)) d=(shape(series, x, y)) {}
+            },
+            Content::Cactus(_) => html! {
+                path class=(format!("curve c{}", series % COLOURS)) stroke-dasharray=(dash(series))
+                    d=(format!("M{} {y}h24", x - 12.0)) {}
+            },
+        }
+    }
+
+    /// A small drawing of a series for a legend outside the plot.
+    pub(crate) fn legend_sample(&self, series: usize) -> Markup {
+        html! {
+            svg class="sample" viewBox="0 0 28 16" aria-hidden="true" { (self.sample(series, 14.0, 8.0)) }
+        }
+    }
+}
+
+fn dash(series: usize) -> &'static str {
+    DASHES[(series + series / COLOURS) % DASHES.len()]
+}
+
+fn mark_class(series: usize) -> String {
+    format!("mark c{} s{series}", series % COLOURS)
+}
+
+/// Outline of a series' mark: circle, square, triangle, diamond or upside-down triangle.
+fn shape(series: usize, x: f64, y: f64) -> String {
+    let (x, y) = (tenth(x), tenth(y));
+    match series % 5 {
+        0 => format!("M{} {y}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", tenth(x - 4.0)),
+        1 => format!("M{} {}h7v7h-7z", tenth(x - 3.5), tenth(y - 3.5)),
+        2 => format!("M{x} {}l4.5 8h-9z", tenth(y - 5.0)),
+        3 => format!("M{x} {}l5 5l-5 5l-5 -5z", tenth(y - 5.0)),
+        _ => format!("M{x} {}l4.5 -8h-9z", tenth(y + 5.0)),
+    }
+}
+
+/// Coordinates need no more than a tenth of a pixel.
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// A logarithmic scale from one power of ten to another.
+struct LogScale {
+    low: i32,
+    high: i32,
+}
+
+impl LogScale {
+    fn around(values: impl Iterator<Item = f64>, floor: f64) -> Self {
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in values {
+            least = least.min(value.max(floor));
+            most = most.max(value.max(floor));
+        }
+        if least > most {
+            (least, most) = (floor, floor * 10.0);
+        }
+        let low = least.log10().floor() as i32;
+        let high = (most.log10().ceil() as i32).max(low + 1);
+        Self { low, high }
+    }
+
+    /// Position of a value between 0 and 1.
+    fn place(&self, value: f64) -> f64 {
+        let position = (value.log10() - f64::from(self.low)) / f64::from(self.high - self.low);
+        position.clamp(0.0, 1.0)
+    }
+
+    /// Powers of ten to label, at most seven of them.
+    fn ticks(&self) -> impl Iterator<Item = (f64, String)> {
+        let step = ((self.high - self.low) as usize).div_ceil(6).max(1);
+        (self.low..=self.high).step_by(step).map(|power| {
+            let label = match power {
+                ..0 => format!("{:.*}", power.unsigned_abs() as usize, 10f64.powi(power)),
+                0..3 => format!("{}", 10f64.powi(power)),
+                3..6 => format!("{}k", 10f64.powi(power - 3)),
+                6..9 => format!("{}M", 10f64.powi(power - 6)),
+                _ => format!("{}G", 10f64.powi(power - 9)),
+            };
+            (10f64.powi(power), label)
+        })
+    }
+}
+
+/// Width of the strip for what is unsolved.
+const STRIP: f64 = 28.0;
+
+fn scatter(area: &Area, floor: f64, marks: &[Mark]) -> Markup {
+    let values = marks.iter().flat_map(|mark| [mark.x, mark.y]).flatten();
+    let scale = LogScale::around(values, floor);
+    let (right, top) = (area.right - STRIP, area.top + STRIP);
+    let x_of = |value: Option<f64>| match value {
+        Some(value) => area.left + scale.place(value.max(floor)) * (right - area.left),
+        None => area.right - STRIP / 2.0,
+    };
+    let y_of = |value: Option<f64>| match value {
+        Some(value) => area.bottom - scale.place(value.max(floor)) * (area.bottom - top),
+        None => area.top + STRIP / 2.0,
+    };
+    let shown = |value: Option<f64>| match value {
+        Some(value) => super::statistics::show_number(value),
+        None => "unsolved".to_owned(),
+    };
+    html! {
+        rect class="frame" x=(area.left) y=(area.top) width=(area.right - area.left)
+            height=(area.bottom - area.top) {}
+        @for (value, label) in scale.ticks() {
+            @let (x, y) = (tenth(x_of(Some(value))), tenth(y_of(Some(value))));
+            path class="guide" d=(format!("M{x} {}V{top}M{} {y}H{right}", area.bottom, area.left)) {}
+            text text-anchor="middle" x=(x) y=(area.bottom + 18.0) { (label) }
+            text text-anchor="end" x=(area.left - 6.0) y=(y + 5.0) { (label) }
+        }
+        path class="diagonal" d=(format!("M{} {}L{right} {top}", area.left, area.bottom)) {}
+        path class="border" d=(format!("M{right} {}V{}M{} {top}H{}", area.bottom, area.top, area.left, area.right)) {}
+        text x=(area.left + 6.0) y=(area.top + 19.0) { "unsolved ↑" }
+        @let middle = area.right - STRIP / 2.0 + 5.0;
+        text x=(middle) y=(area.bottom - 8.0)
+            transform=(format!("rotate(-90 {middle} {})", area.bottom - 8.0)) { "unsolved →" }
+        @for mark in marks {
+            path class=(mark_class(mark.series)) d=(shape(mark.series, x_of(mark.x), y_of(mark.y))) {
+                title { (mark.name) ": " (shown(mark.x)) " → " (shown(mark.y)) }
+            }
+        }
+    }
+}
+
+fn cactus(area: &Area, curves: &[Vec<f64>], names: &[String]) -> Markup {
+    const FLOOR: f64 = 0.01;
+    let scale = LogScale::around(curves.iter().flatten().copied(), FLOOR);
+    let most = curves.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let step = nice_step(most);
+    let last = most.div_ceil(step) * step;
+    let x_of =
+        |value: f64| tenth(area.left + scale.place(value.max(FLOOR)) * (area.right - area.left));
+    let y_of =
+        |count: usize| tenth(area.bottom - count as f64 / last as f64 * (area.bottom - area.top));
+    html! {
+        rect class="frame" x=(area.left) y=(area.top) width=(area.right - area.left)
+            height=(area.bottom - area.top) {}
+        @for (value, label) in scale.ticks() {
+            @let x = x_of(value);
+            path class="guide" d=(format!("M{x} {}V{}", area.bottom, area.top)) {}
+            text text-anchor="middle" x=(x) y=(area.bottom + 18.0) { (label) }
+        }
+        @for count in (0..=last).step_by(step) {
+            @let y = y_of(count);
+            path class="guide" d=(format!("M{} {y}H{}", area.left, area.right)) {}
+            text text-anchor="end" x=(area.left - 6.0) y=(y + 5.0) { (count) }
+        }
+        @for (series, (times, name)) in curves.iter().zip(names).enumerate() {
+            @if !times.is_empty() {
+                path class=(format!("curve c{} s{series}", series % COLOURS))
+                    stroke-dasharray=(dash(series)) d=(steps(times, &x_of, &y_of, area.right)) {
+                    title { (name) ": " (times.len()) " solved" }
+                }
+            }
+        }
+    }
+}
+
+/// A curve that goes up by one at each time.
+fn steps(
+    times: &[f64],
+    x_of: &impl Fn(f64) -> f64,
+    y_of: &impl Fn(usize) -> f64,
+    right: f64,
+) -> String {
+    let mut path = format!("M{} {}", x_of(times[0]), y_of(0));
+    let mut index = 0;
+    while index < times.len() {
+        // Times that fall on one pixel column make one step.
+        let x = x_of(times[index]);
+        let end = index + times[index..].iter().take_while(|&&time| x_of(time) == x).count();
+        path += &format!("H{x}V{}", y_of(end));
+        index = end;
+    }
+    path + &format!("H{right}")
+}
+
+/// A round step that gives at most six ticks.
+fn nice_step(most: usize) -> usize {
+    let mut scale = 1;
+    loop {
+        for factor in [1, 2, 5] {
+            if most <= 6 * factor * scale {
+                return factor * scale;
+            }
+        }
+        scale *= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_cover_their_values() {
+        let scale = LogScale::around([3.0, 45000.0].into_iter(), 1.0);
+        assert_eq!((scale.low, scale.high), (0, 5));
+        assert_eq!(scale.place(1.0), 0.0);
+        assert_eq!(scale.place(100_000.0), 1.0);
+        let labels: Vec<_> = scale.ticks().map(|(_, label)| label).collect();
+        assert_eq!(labels, ["1", "10", "100", "1k", "10k", "100k"]);
+        let times = LogScale::around([0.0004, 0.2].into_iter(), 0.001);
+        assert_eq!(times.ticks().next().unwrap().1, "0.001");
+        assert_eq!(LogScale::around(std::iter::empty(), 1.0).ticks().count(), 2);
+    }
+
+    #[test]
+    fn steps_are_round() {
+        assert_eq!([1, 6, 7, 35, 140, 348].map(nice_step), [1, 1, 2, 10, 50, 100]);
+    }
+
+    #[test]
+    fn unsolved_marks_lie_beyond_the_border_and_names_are_escaped() {
+        let mark = |name: &str, x, y| Mark { name: name.into(), series: 0, x, y };
+        let plot = Plot {
+            title: "a & b".into(),
+            summary: String::new(),
+            x_title: "a".into(),
+            y_title: "b".into(),
+            series: vec!["d".into()],
+            content: Content::Scatter {
+                floor: 1.0,
+                marks: vec![mark("<p1>", Some(10.0), None), mark("p2", Some(10.0), Some(10.0))],
+            },
+        };
+        let svg = plot.svg(true).into_string();
+        assert!(svg.contains("<title>&lt;p1&gt;: 10 → unsolved</title>"), "{svg}");
+        assert_eq!(svg.matches("class=\"mark c0 s0\"").count(), 3, "two marks and the legend");
+        let unsolved = format!("{}", 12.0 + STRIP / 2.0);
+        assert!(svg.contains(&format!(" {unsolved}a4 4")), "{svg}");
+    }
+}

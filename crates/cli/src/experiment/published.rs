@@ -1,0 +1,152 @@
+//! A published coverage table and figure, side by side with ours.
+
+use super::config::{Presentation, Published};
+use super::model::{Block, Cell, Row, Section, Table, mark_best};
+use super::sections::scatter;
+use super::statistics::{ConfigurationId, Figure, Results, geometric_mean, show_number};
+
+/// The section that compares with published results.
+pub(crate) fn section(results: &Results, published: &Published, shown: &Presentation) -> Section {
+    let mut section = Section::new("Beside the published results", &[]);
+    section.text.push(format!(
+        "Published: {}. Ours is set apart below each published row; \
+         times and limits differ, so only the same number of expansions means the same heuristic.",
+        published.source
+    ));
+    section.blocks.extend(coverage(results, published).map(Block::Table));
+    let notes: Vec<(String, String)> = results
+        .domains
+        .iter()
+        .filter_map(|domain| Some((domain.clone(), shown.notes.get(domain)?.clone())))
+        .collect();
+    if !notes.is_empty() {
+        section.blocks.push(Block::Terms(notes));
+    }
+    section.blocks.extend(expansions(results, published).map(Block::Table));
+    for (x, y) in &published.figure {
+        section.blocks.extend(figure(results, published, x, y));
+    }
+    section
+}
+
+/// Coverage: each published row with ours below it.
+fn coverage(results: &Results, published: &Published) -> Option<Table> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut domains: Vec<(&str, u32)> = Vec::new();
+    for cell in &published.table {
+        if !names.contains(&cell.configuration.as_str()) {
+            names.push(&cell.configuration);
+        }
+        if !domains.iter().any(|&(domain, _)| domain == cell.domain) {
+            domains.push((&cell.domain, cell.tasks));
+        }
+    }
+    let mut titles = Vec::new();
+    let mut values = Vec::new();
+    let mut cells: Vec<Vec<Cell>> = Vec::new();
+    let mut push = |title: String, apart: bool, row: Vec<Option<(usize, usize)>>| {
+        let sum = row.iter().flatten().fold((0, 0), |(s, t), (solved, run)| (s + solved, t + run));
+        let sizes = domains.iter().map(|&(_, tasks)| tasks as usize);
+        let whole = sizes.clone().chain([sizes.sum()]);
+        let row: Vec<_> = row.into_iter().chain([Some(sum)]).zip(whole).collect();
+        let text = |&(cell, tasks): &(Option<(usize, usize)>, usize)| match cell {
+            Some((solved, run)) if run == tasks => solved.to_string(),
+            Some((solved, run)) => format!("{solved} of {run}"),
+            None => "–".to_owned(),
+        };
+        cells.push(row.iter().map(|cell| text(cell).into()).collect());
+        values.push(row.iter().map(|(cell, _)| cell.map(|(solved, _)| solved as f64)).collect());
+        titles.push((title, apart));
+    };
+    for name in names {
+        let of = |domain: &str| {
+            let mut row = published.table.iter();
+            row.find(|cell| cell.configuration == name && cell.domain == domain)
+                .map(|cell| (cell.solved as usize, cell.tasks as usize))
+        };
+        push(format!("{name}, published"), false, domains.iter().map(|(d, _)| of(d)).collect());
+        let ours = published.ours.get(name).and_then(|ours| results.configuration(ours));
+        if let Some(c) = ours {
+            let of = |domain: &str| {
+                let d = results.domains.iter().position(|other| other == domain)?;
+                Some(results.coverage(c, Some(d))).filter(|&(_, run)| run > 0)
+            };
+            let row = domains.iter().map(|(d, _)| of(d)).collect();
+            push(format!("{}, ours", results.configurations[c]), true, row);
+        }
+    }
+    mark_best(&values, &mut cells, true);
+    let rows = titles.into_iter().zip(cells).map(|((title, apart), cells)| Row {
+        cells: std::iter::once(title.into()).chain(cells).collect(),
+        apart,
+    });
+    let sum: u32 = domains.iter().map(|&(_, tasks)| tasks).sum();
+    let domains_header = domains.iter().map(|(domain, tasks)| format!("{domain} ({tasks})"));
+    let header = std::iter::once("configuration".to_owned()).chain(domains_header);
+    (!published.table.is_empty()).then(|| Table {
+        caption: "Coverage, published and ours".to_owned(),
+        header: header.chain([format!("all ({sum})")]).collect(),
+        rows: rows.collect(),
+    })
+}
+
+/// Whether ours expands what the published configuration expands.
+fn expansions(results: &Results, published: &Published) -> Option<Table> {
+    let mut rows = Vec::new();
+    for (name, ours) in &published.figure_ours {
+        let (Some(p), Some(o)) = (results.configuration(name), results.configuration(ours)) else {
+            continue;
+        };
+        let common: Vec<(f64, f64)> = (results.common(&[p, o], None).into_iter())
+            .filter_map(|t| {
+                let value = |c| results.figure(c, t, Figure::Expanded);
+                Some((value(p)?, value(o)?))
+            })
+            .collect();
+        let ratio = geometric_mean(common.iter().map(|(p, o)| o.max(1.0) / p.max(1.0)), 0.0);
+        let count = |test: fn(&(f64, f64)) -> bool| {
+            Cell::from(common.iter().filter(|pair| test(pair)).count().to_string())
+        };
+        rows.push(Row {
+            cells: vec![
+                format!("{name} – {ours}").into(),
+                common.len().to_string().into(),
+                count(|(p, o)| p == o),
+                count(|(p, o)| o < p),
+                count(|(p, o)| o > p),
+                ratio.map_or("–".to_owned(), show_number).into(),
+            ],
+            apart: false,
+        });
+    }
+    let header = [
+        "published – ours",
+        "solved by both",
+        "equal",
+        "ours fewer",
+        "ours more",
+        "ours / published",
+    ];
+    (!rows.is_empty()).then(|| Table {
+        caption: "Expanded states against the published ones (last column: geometric mean)"
+            .to_owned(),
+        header: header.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+/// The published scatter plot and ours beside it.
+fn figure(results: &Results, published: &Published, x: &str, y: &str) -> Option<Block> {
+    let pair = |x: &str, y: &str| -> Option<(ConfigurationId, ConfigurationId)> {
+        Some((results.configuration(x)?, results.configuration(y)?))
+    };
+    let plot = |whose: &str, pair: (ConfigurationId, ConfigurationId)| {
+        let names = &results.configurations;
+        let title = format!("{whose}: {} and {}", names[pair.0], names[pair.1]);
+        scatter(results, title, pair, Figure::Expanded)
+    };
+    let mut plots = vec![plot("Published", pair(x, y)?)];
+    let ours = published.figure_ours.get(x).zip(published.figure_ours.get(y));
+    plots.extend(ours.and_then(|(x, y)| pair(x, y)).map(|pair| plot("Ours", pair)));
+    Some(Block::Plots(plots))
+}

@@ -1,0 +1,156 @@
+//! `apportion experiment report`: HTML, Markdown and CSV from result folders.
+//!
+//! Guarantees that the same results give the same bytes: nothing of the clock, the machine or the
+//! folder's path enters a report.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+
+use super::config::{Experiment, Presentation};
+use super::results::{self, Record, replace_file};
+use super::statistics::Results;
+use super::{csv, html, import, markdown, sections};
+use crate::exit::Exit;
+
+/// Report the results of experiments as HTML, Markdown and CSV
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Folders with results; configurations of the same name on the same tasks are told apart by folder
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+    /// Where the report goes [default: `report` in the first folder]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Take titles, order, pairs, notes and imports from this experiment file instead of the folder
+    #[arg(long, value_name = "CONFIG.toml")]
+    config: Option<PathBuf>,
+    /// Value of a parameter of that experiment file
+    #[arg(long, value_name = "NAME=VALUE", value_parser = super::parse_setting, requires = "config")]
+    set: Vec<(String, String)>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let (shown, records) = collect(args)?;
+    ensure!(!records.is_empty(), "there are no results in the folders given");
+    let results = Results::new(records, &shown);
+    let document = sections::document(&results, &shown);
+    let output = args.output.clone().unwrap_or_else(|| args.folders[0].join("report"));
+    let plots = output.join("plots");
+    std::fs::create_dir_all(&plots)
+        .with_context(|| format!("cannot make the folder {}", plots.display()))?;
+    let (text, drawings) = markdown::page(&document);
+    remove_old_plots(&plots)?;
+    for (name, svg) in drawings {
+        replace_file(&plots.join(name), svg.as_bytes())?;
+    }
+    let coverage = sections::coverage_table(&results);
+    for (name, content) in [
+        ("report.md", text),
+        ("runs.csv", csv::runs(&results)),
+        ("coverage.csv", csv::table(&coverage)),
+        ("report.html", html::page(&document)),
+    ] {
+        replace_file(&output.join(name), content.as_bytes())?;
+    }
+    println!("{}", markdown::table_text(&coverage));
+    eprintln!("{}", output.join("report.html").display());
+    Ok(Exit::Success.into())
+}
+
+/// How to show the results, and the results of all folders.
+fn collect(args: &Args) -> Result<(Presentation, Vec<Record>)> {
+    let mut shown = None;
+    let mut records = Vec::new();
+    let mut imported = BTreeMap::new();
+    for folder in &args.folders {
+        let found = results::read_folder(folder)?;
+        records.push((folder.clone(), found));
+        let (description, others) = (folder.join("report.json"), folder.join("imported.jsonl"));
+        if args.config.is_none() {
+            if shown.is_none() && description.exists() {
+                shown = Some(read_presentation(&description)?);
+            }
+            if others.exists() {
+                let others = results::read_file(&others)?;
+                imported.extend(others.into_iter().map(|record| (record.key.clone(), record)));
+            }
+        }
+    }
+    if let Some(config) = &args.config {
+        let experiment = Experiment::read(config, &args.set)?;
+        shown = Some(experiment.presentation()?);
+        let others = import::read_all(&experiment.imports)?;
+        imported.extend(others.into_iter().map(|record| (record.key.clone(), record)));
+    }
+    let mut records = told_apart(records);
+    records.extend(imported.into_values());
+    Ok((shown.unwrap_or_default(), records))
+}
+
+fn read_presentation(path: &Path) -> Result<Presentation> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("in {}", path.display()))
+}
+
+/// Adds the folder to the names of configurations that ran on one task in several folders.
+fn told_apart(folders: Vec<(PathBuf, Vec<Record>)>) -> Vec<Record> {
+    let mut seen = BTreeSet::new();
+    let mut repeated = BTreeSet::new();
+    for (_, records) in &folders {
+        for record in records {
+            if !seen.insert((record.configuration.clone(), record.task.clone())) {
+                repeated.insert(record.configuration.clone());
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (folder, records) in folders {
+        let folder =
+            folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+        for mut record in records {
+            if repeated.contains(&record.configuration) {
+                record.configuration += &format!(" ({folder})");
+            }
+            all.push(record);
+        }
+    }
+    all
+}
+
+fn remove_old_plots(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "svg") {
+            std::fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::tests::record;
+    use super::*;
+
+    #[test]
+    fn configurations_of_two_folders_are_told_apart_only_where_needed() {
+        let shards = vec![
+            (PathBuf::from("r/one"), vec![record(1, "a", "x/1", None)]),
+            (
+                PathBuf::from("r/two"),
+                vec![record(2, "a", "x/2", None), record(3, "b", "x/2", None)],
+            ),
+        ];
+        let names = |records: Vec<Record>| -> Vec<String> {
+            records.into_iter().map(|record| record.configuration).collect()
+        };
+        assert_eq!(names(told_apart(shards.clone())), ["a", "a", "b"]);
+        let mut builds = shards;
+        builds[1].1.push(record(1, "a", "x/1", Some(3)));
+        assert_eq!(names(told_apart(builds)), ["a (one)", "a (two)", "b", "a (two)"]);
+    }
+}
