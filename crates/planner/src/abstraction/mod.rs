@@ -11,6 +11,7 @@ mod collection;
 mod distances;
 mod pattern;
 mod projection;
+mod saturation;
 mod transitions;
 
 pub use collection::{Abstractions, COST_SCALE};

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::distances::{Distance, DistanceScratch};
 use super::pattern::Pattern;
+use super::saturation::Saturation;
 use super::transitions::{Digit, End, Radix, Step, Transitions};
 use crate::task::{OpId, Operator, Task, Value, index_type};
 
@@ -28,7 +29,7 @@ pub struct Projection {
     operators: Vec<OpId>,
     /// Label l stands for `operators[label_offsets[l]..label_offsets[l + 1]]`.
     label_offsets: Vec<u32>,
-    pub(super) steps: Vec<Step>,
+    saturation: Saturation,
     pub(super) backward: Transitions,
     pub(super) forward: Transitions,
 }
@@ -58,6 +59,7 @@ impl Projection {
                 label_offsets.push(operators.len() as u32);
             }
         }
+        let saturation = Saturation::new(&radix, &steps);
         let backward = Transitions::new(&radix, &steps, End::Target);
         let forward = Transitions::new(&radix, &steps, End::Source);
         Projection {
@@ -67,7 +69,7 @@ impl Projection {
             goals,
             operators,
             label_offsets,
-            steps,
+            saturation,
             backward,
             forward,
         }
@@ -193,11 +195,20 @@ impl Projection {
         scratch.shortest_path(self, from, label_costs, path)
     }
 
+    /// The least cost of each label that preserves these goal distances: the largest amount by
+    /// which a transition with that label decreases the distance, and at least 0.
+    pub fn saturated_costs(&self, distances: &[Distance], label_costs: &mut Vec<Distance>) {
+        assert_eq!(distances.len(), self.num_states());
+        label_costs.clear();
+        label_costs.resize(self.num_labels(), 0);
+        self.saturation.saturated_costs(distances, label_costs);
+    }
+
     /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         self.is_goal.len()
             + 4 * (self.goals.len() + self.operators.len() + self.label_offsets.len())
-            + size_of::<Step>() * self.steps.len()
+            + self.saturation.memory_bytes()
             + self.backward.memory_bytes()
             + self.forward.memory_bytes()
     }

@@ -9,6 +9,7 @@
 //!
 //! Each way to make a partitioning is one file; they implement [`Partitioner`].
 
+mod scp;
 mod uniform;
 
 use thiserror::Error;
@@ -18,6 +19,7 @@ use crate::heuristic::Estimate;
 use crate::task::{Cost, OpId, Value};
 
 pub use crate::abstraction::COST_SCALE;
+pub use scp::{GreedyOrders, Saturated};
 pub use uniform::Uniform;
 
 /// A cost in parts of a unit; how many parts a unit has is said by the partitioning.
