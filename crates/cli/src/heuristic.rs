@@ -2,8 +2,12 @@
 //!
 //! To add one: a variant of [`Name`] and an arm in [`HeuristicArgs::build`].
 
+use std::sync::Arc;
+
 use clap::ValueEnum;
-use planner::heuristic::{Blind, Heuristic};
+use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::heuristic::{Blind, EveryState, Heuristic};
+use planner::partition::{Saturated, Uniform};
 use planner::task::Task;
 
 /// The name of a heuristic.
@@ -11,6 +15,10 @@ use planner::task::Task;
 pub(crate) enum Name {
     /// The least operator cost for every state that is no goal
     Blind,
+    /// Uniform cost partitioning over the projections where an operator is relevant
+    Uniform,
+    /// Saturated cost partitioning, greedy orders
+    Scp,
 }
 
 /// Which heuristic to use.
@@ -35,6 +43,16 @@ impl HeuristicArgs {
     pub(crate) fn build<'t>(&self, task: &'t Task) -> anyhow::Result<Box<dyn Heuristic + 't>> {
         Ok(match self.heuristic {
             Name::Blind => Box::new(Blind::new(task)),
+            Name::Uniform => Box::new(EveryState::new(abstractions(task), Uniform)),
+            Name::Scp => {
+                let abstractions = abstractions(task);
+                let scp = Saturated::new(&abstractions);
+                Box::new(EveryState::with_memory(abstractions, scp, 1))
+            }
         })
     }
+}
+
+fn abstractions(task: &Task) -> Arc<Abstractions> {
+    Arc::new(Abstractions::new(task, &interesting_patterns(task, 2, &PatternLimits::default())))
 }

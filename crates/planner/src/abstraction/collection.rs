@@ -33,6 +33,7 @@ pub struct Abstractions {
     projections: Vec<Projection>,
     divisor: Cost,
     scale: u32,
+    largest_sum: u64,
     /// The cost of each operator in units.
     costs: Vec<Distance>,
     /// Goal distances of each projection under the operators' own costs, in units.
@@ -55,6 +56,8 @@ impl Abstractions {
         let costs: Vec<Distance> =
             task.operators.iter().map(|o| in_units(o.cost, divisor)).collect();
         let distances = all_goal_distances(&projections, &costs);
+
+        let largest_sum = distances.iter().map(|d| u64::from(largest_finite(d))).sum();
 
         let mut pair_offsets = vec![0];
         let mut operator_offsets = vec![0; task.operators.len() + 1];
@@ -83,6 +86,7 @@ impl Abstractions {
             projections,
             divisor,
             scale,
+            largest_sum,
             costs,
             distances,
             pair_offsets,
@@ -147,6 +151,12 @@ impl Abstractions {
     /// Goal distances in a projection under the operators' own costs, in units.
     pub fn distances(&self, pattern: PatternId) -> &[Distance] {
         &self.distances[pattern.index()]
+    }
+
+    /// The sum of the largest finite distances of all projections, in units; no partitioning has
+    /// a larger sum in any state.
+    pub fn largest_sum(&self) -> u64 {
+        self.largest_sum
     }
 
     /// The number of pairs.

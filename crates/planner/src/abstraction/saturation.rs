@@ -61,8 +61,7 @@ impl Saturation {
             let mut most = 0;
             if run == 1 {
                 for start in (0..self.num_states).step_by(period) {
-                    most = most
-                        .max(distances[start + from].saturating_sub(distances[start + to]));
+                    most = most.max(distances[start + from].saturating_sub(distances[start + to]));
                 }
             } else {
                 for start in (0..self.num_states).step_by(period) {

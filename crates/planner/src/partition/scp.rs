@@ -130,7 +130,12 @@ impl GreedyOrders {
     }
 
     /// All projections by descending score, ties in random order.
-    pub fn order(&mut self, abstractions: &Abstractions, state: &[Value], order: &mut Vec<PatternId>) {
+    pub fn order(
+        &mut self,
+        abstractions: &Abstractions,
+        state: &[Value],
+        order: &mut Vec<PatternId>,
+    ) {
         self.keyed.clear();
         for p in abstractions.ids() {
             let rank = abstractions.projection(p).abstract_state(state);
