@@ -47,6 +47,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// A failure with a message for the user.
+    #[expect(clippy::new_ret_no_self, reason = "a failure is always part of an error chain")]
     pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> anyhow::Error {
         anyhow::Error::new(Failure { exit, message: message.to_string() })
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use planner::plan::Plan;
 use planner::task::Task;
 use planner::translate::sas::{self, SasError};
 
@@ -29,6 +30,17 @@ impl TaskArgs {
             )),
             _ => Err(Failure::new(Exit::Unsupported, "PDDL input is not supported yet")),
         }
+    }
+}
+
+impl TaskArgs {
+    /// Executes a plan before anybody sees it, by code that shares nothing with the search.
+    /// `text` is the plan as its file will hold it.
+    pub(crate) fn validate(&self, task: &Task, plan: &Plan, text: &str) -> anyhow::Result<()> {
+        let _ = text;
+        plan.check(task).map_err(|error| {
+            Failure::new(Exit::Internal, format!("the plan found is wrong (a bug): {error}"))
+        })
     }
 }
 

@@ -4,8 +4,11 @@ mod exit;
 mod experiment;
 mod heuristic;
 mod input;
+mod memory;
 mod plan;
+mod report;
 mod units;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -1,37 +1,123 @@
 //! `apportion plan`: finds an optimal plan.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use planner::search::{self, Outcome, Stop};
+use anyhow::Context;
+use planner::search::{self, Outcome, Statistics};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::heuristic::HeuristicArgs;
 use crate::input::TaskArgs;
+use crate::memory;
+use crate::report::Status;
+use crate::units::{parse_bytes, parse_duration};
+use crate::watch::{Options, Phase, Run, Verbosity};
 
 /// Find an optimal plan
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
     #[command(flatten)]
     heuristic: HeuristicArgs,
+    /// Stop after this time, translation included: 30s, 5m, 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    time_limit: Option<Duration>,
+    /// Stop at this much memory: 500MiB, 4GiB [default: 90 % of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    memory_limit: Option<u64>,
+    /// Where to write the plan
+    #[arg(long, value_name = "FILE", default_value = "sas_plan")]
+    plan_file: PathBuf,
+    /// Write status and statistics as JSON to FILE, or to stdout with `-`
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Print the plan only
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print every rise of the lower bound
+    #[arg(long, short, conflicts_with = "quiet")]
+    verbose: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  apportion plan domain.pddl problem.pddl
+  apportion plan domain.pddl problem.pddl --time-limit 30m --memory-limit 4GiB
+  apportion plan output.sas --heuristic blind --json result.json --plan-file plan.txt
+
+Exit codes: 0 solved, 11 proved unsolvable, 22 out of memory, 23 out of time,
+31 bad input, 34 unsupported construct, 130 interrupted. JSON is written in every case.";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let task = args.task.load()?;
-    let mut heuristic = args.heuristic.build(&task)?;
-    let result = search::astar(&task, &mut heuristic, search::Config::default());
-    println!("{:?}", result.statistics);
-    let exit = match result.outcome {
-        Outcome::Solved(plan) => {
-            print!("{}", plan.to_text(&task));
-            Exit::Success
+    let run = Run::start(args.options())?;
+    let solved = catch_unwind(AssertUnwindSafe(|| solve(&args, run)))
+        .unwrap_or_else(|_| Err(Failure::new(Exit::Internal, "the planner panicked (see above)")));
+    match solved {
+        Ok((status, plan)) => Ok(run.finish(status, &plan)),
+        Err(error) => {
+            run.finish_with_error(&error);
+            Err(error)
         }
-        Outcome::Unsolvable => Exit::Unsolvable,
-        Outcome::Stopped(Stop::OutOfTime) => Exit::OutOfTime,
-        Outcome::Stopped(Stop::OutOfMemory) => Exit::OutOfMemory,
-        Outcome::Stopped(Stop::Interrupted) => Exit::Interrupted,
+    }
+}
+
+/// From the task to a status and, if there is one, the text of a validated plan.
+fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
+    let task = args.task.load()?;
+    run.note(|report| report.set_task(&task));
+
+    run.enter(Phase::Preprocess);
+    let mut heuristic = args.heuristic.build(&task)?;
+
+    run.enter(Phase::Search);
+    let mut progress = |statistics: &Statistics| run.progress(statistics);
+    let config = search::Config {
+        limits: run.limits(),
+        progress: Some(&mut progress),
+        ..search::Config::default()
     };
-    Ok(exit.into())
+    let result = search::astar(&task, &mut heuristic, config);
+    run.progress(&result.statistics);
+
+    match result.outcome {
+        Outcome::Solved(plan) => {
+            let text = plan.to_text(&task);
+            args.task.validate(&task, &plan, &text)?;
+            std::fs::write(&args.plan_file, &text)
+                .with_context(|| format!("cannot write {}", args.plan_file.display()))?;
+            run.note(|report| {
+                report.cost = Some(plan.cost);
+                report.plan_length = Some(plan.operators.len());
+            });
+            Ok((Status::Solved, text))
+        }
+        Outcome::Unsolvable => Ok((Status::Unsolvable, String::new())),
+        Outcome::Stopped(stop) => Ok((stop.into(), String::new())),
+    }
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        let files = self.task.files.iter().map(|file| file.display().to_string()).collect();
+        Options {
+            time_limit: self.time_limit,
+            memory_limit: self.memory_limit.or(memory::available().map(|bytes| bytes / 10 * 9)),
+            json: self.json.clone(),
+            verbosity,
+            files,
+            heuristic: self.heuristic.name(),
+            model: None,
+        }
+    }
 }

@@ -1,5 +1,9 @@
 //! Plans: their file format and their independent validation.
 
+mod check;
+
+pub use check::CheckError;
+
 use std::fmt::{self, Write as _};
 
 use crate::task::{Cost, OpId, Task};

@@ -328,5 +328,6 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         self.statistics.memory_bytes =
             self.registry.bytes() + self.nodes.bytes() + self.open.bytes();
         self.statistics.time = self.started.elapsed();
+        self.statistics.heuristic = self.heuristic.statistics();
     }
 }

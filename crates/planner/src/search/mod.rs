@@ -17,6 +17,7 @@ pub use registry::{StateId, StateRegistry, hash_words};
 
 use std::time::Duration;
 
+use crate::heuristic::HeuristicStatistics;
 use crate::plan::Plan;
 use crate::task::Cost;
 
@@ -77,6 +78,8 @@ pub struct Statistics {
     pub memory_bytes: usize,
     /// The time the search took so far.
     pub time: Duration,
+    /// What the heuristic says of itself.
+    pub heuristic: HeuristicStatistics,
 }
 
 /// Outcome and statistics of a search.

@@ -1,0 +1,156 @@
+//! The memory limit: a counting allocator that ends the run in order instead of being killed.
+//!
+//! Every allocation of the process is counted, so the limit holds in every phase: translation,
+//! preprocessing and search.
+//! The search also looks at [`in_use`] and stops by itself a little earlier.
+//! An allocation above the limit, or one that the system refuses, calls the handler given to
+//! [`limit`], which writes what is known and ends the process.
+//! (An allocator must not unwind, so there is no other way to stop a computation from here.)
+//!
+//! Small allocations are counted per thread and added up every 64 KiB, which keeps the counting
+//! off the profile and the sum right to within 64 KiB a thread.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting(MiMalloc);
+
+static IN_USE: AtomicIsize = AtomicIsize::new(0);
+static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
+static ON_EXHAUSTION: OnceLock<fn() -> !> = OnceLock::new();
+
+const BATCH: isize = 64 << 10;
+
+thread_local! {
+    /// Bytes of this thread that are not yet in `IN_USE`.
+    static PENDING: Cell<isize> = const { Cell::new(0) };
+    /// Whether this thread is ending the process.
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Bytes allocated now.
+pub(crate) fn in_use() -> usize {
+    IN_USE.load(Ordering::Relaxed).max(0) as usize
+}
+
+/// From now on, at most `bytes` may be allocated; `on_exhaustion` must end the process.
+pub(crate) fn limit(bytes: usize, on_exhaustion: fn() -> !) {
+    let _ = ON_EXHAUSTION.set(on_exhaustion);
+    LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+/// Lifts the limit, so that results can be written whatever is left.
+pub(crate) fn lift_limit() {
+    LIMIT.store(usize::MAX, Ordering::Relaxed);
+}
+
+struct Counting(MiMalloc);
+
+impl Counting {
+    /// Counts `bytes` more (or fewer); ends the process if that is above the limit.
+    #[inline]
+    fn count(&self, bytes: isize) {
+        // A thread that is ending has no thread-local storage any more: count directly.
+        let batch = PENDING.try_with(|pending| {
+            let sum = pending.get() + bytes;
+            let full = sum.abs() >= BATCH;
+            pending.set(if full { 0 } else { sum });
+            if full { sum } else { 0 }
+        });
+        let batch = batch.unwrap_or(bytes);
+        if batch != 0 {
+            let in_use = IN_USE.fetch_add(batch, Ordering::Relaxed) + batch;
+            if bytes > 0 && in_use.max(0) as usize > LIMIT.load(Ordering::Relaxed) {
+                exhausted();
+            }
+        }
+    }
+}
+
+#[cold]
+fn exhausted() {
+    let ending = ENDING.try_with(|ending| ending.replace(true)).unwrap_or(true);
+    lift_limit();
+    match ON_EXHAUSTION.get() {
+        Some(handler) if !ending => handler(),
+        // There is not even memory to say so.
+        _ => std::process::abort(),
+    }
+}
+
+// SAFETY: every call is passed on unchanged to mimalloc; counting neither touches the memory nor
+// unwinds nor allocates.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.count(layout.size() as isize);
+        // SAFETY: the caller's contract is mimalloc's.
+        checked(unsafe { self.0.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        self.count(layout.size() as isize);
+        // SAFETY: as above.
+        checked(unsafe { self.0.alloc_zeroed(layout) })
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        self.count(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { self.0.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        self.count(new_size as isize - layout.size() as isize);
+        // SAFETY: as above.
+        checked(unsafe { self.0.realloc(pointer, layout, new_size) })
+    }
+}
+
+/// The system's refusal is an exhausted memory as well, if somebody waits for it.
+#[inline]
+fn checked(pointer: *mut u8) -> *mut u8 {
+    if pointer.is_null() && ON_EXHAUSTION.get().is_some() {
+        exhausted();
+    }
+    pointer
+}
+
+/// Bytes of main memory that the process occupies now, where the system says so.
+pub(crate) fn resident() -> Option<usize> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: usize = statm.split(' ').nth(1)?.parse().ok()?;
+    // SAFETY: a plain query.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    Some(pages * usize::try_from(page).ok()?)
+}
+
+/// The most main memory that the process ever occupied, in bytes, and its processor time in
+/// seconds.
+pub(crate) fn usage() -> (u64, f64) {
+    // SAFETY: getrusage fills the struct, for which all zeros is a valid value.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    (usage.ru_maxrss as u64 * unit, seconds(usage.ru_utime) + seconds(usage.ru_stime))
+}
+
+/// The memory of this machine or container, in bytes, where the system says so.
+pub(crate) fn available() -> Option<u64> {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let total: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let of_group = limits.iter().filter_map(|path| {
+        std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok())
+    });
+    of_group.chain([total * 1024]).min()
+}

@@ -1,0 +1,185 @@
+//! What `plan` reports at its end: a JSON object, and lines that readers of Fast Downward's logs
+//! know.
+
+use std::fmt::Write as _;
+
+use planner::search::{Statistics, Stop};
+use planner::task::{Cost, Task};
+use serde::Serialize;
+
+use crate::exit::Exit;
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Status {
+    /// An optimal plan was found and validated.
+    Solved,
+    /// There is no plan.
+    Unsolvable,
+    /// The time limit was reached.
+    OutOfTime,
+    /// The memory limit was reached.
+    OutOfMemory,
+    /// Ctrl-C.
+    Interrupted,
+    /// The task uses a construct that is not supported.
+    Unsupported,
+    /// The input is wrong, or something failed.
+    #[default]
+    Error,
+}
+
+impl Status {
+    /// The exit code of a run that ended like this without an error of its own.
+    pub(crate) fn exit(self) -> Exit {
+        match self {
+            Status::Solved => Exit::Success,
+            Status::Unsolvable => Exit::Unsolvable,
+            Status::OutOfTime => Exit::OutOfTime,
+            Status::OutOfMemory => Exit::OutOfMemory,
+            Status::Interrupted => Exit::Interrupted,
+            Status::Unsupported => Exit::Unsupported,
+            Status::Error => Exit::Internal,
+        }
+    }
+
+    /// For people.
+    pub(crate) fn sentence(self) -> &'static str {
+        match self {
+            Status::Solved => "Solution found.",
+            Status::Unsolvable => "The task has no plan (proved).",
+            Status::OutOfTime => "Time limit has been reached.",
+            Status::OutOfMemory => "Memory limit has been reached.",
+            Status::Interrupted => "Interrupted.",
+            Status::Unsupported => "The task is not supported.",
+            Status::Error => "The run failed.",
+        }
+    }
+}
+
+impl From<Stop> for Status {
+    fn from(stop: Stop) -> Status {
+        match stop {
+            Stop::OutOfTime => Status::OutOfTime,
+            Stop::OutOfMemory => Status::OutOfMemory,
+            Stop::Interrupted => Status::Interrupted,
+        }
+    }
+}
+
+/// The JSON object; `null` is what is not known.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Report {
+    pub(crate) status: Status,
+    pub(crate) exit_code: u8,
+    /// What went wrong, if something did.
+    pub(crate) message: Option<String>,
+    pub(crate) files: Vec<String>,
+    pub(crate) heuristic: String,
+    pub(crate) model: Option<String>,
+    pub(crate) version: &'static str,
+    pub(crate) cost: Option<Cost>,
+    pub(crate) plan_length: Option<usize>,
+    /// No plan costs less than this.
+    pub(crate) lower_bound: Option<Cost>,
+    pub(crate) initial_h: Option<Cost>,
+    pub(crate) expanded: u64,
+    pub(crate) expanded_until_last_jump: u64,
+    pub(crate) evaluated: u64,
+    pub(crate) reevaluated: u64,
+    pub(crate) generated: u64,
+    pub(crate) reopened: u64,
+    pub(crate) dead_ends: u64,
+    pub(crate) registered: u64,
+    pub(crate) search_memory_bytes: usize,
+    pub(crate) patterns: usize,
+    pub(crate) partitions: usize,
+    pub(crate) partitions_computed: usize,
+    pub(crate) heuristic_memory_bytes: usize,
+    pub(crate) partition_s: f64,
+    pub(crate) distances_s: f64,
+    pub(crate) variables: Option<usize>,
+    pub(crate) facts: Option<usize>,
+    pub(crate) operators: Option<usize>,
+    pub(crate) translate_s: f64,
+    pub(crate) preprocess_s: f64,
+    pub(crate) search_s: f64,
+    pub(crate) total_s: f64,
+    /// Processor time of all threads; the other times are wall-clock time.
+    pub(crate) cpu_s: f64,
+    pub(crate) peak_memory_bytes: u64,
+}
+
+impl Report {
+    /// The object as one line of text.
+    pub(crate) fn json(&self) -> String {
+        let mut text = serde_json::to_string(self).expect("a report is always valid JSON");
+        text.push('\n');
+        text
+    }
+
+    /// Takes the figures of a search.
+    pub(crate) fn set_statistics(&mut self, statistics: &Statistics) {
+        self.lower_bound = Some(statistics.lower_bound);
+        self.initial_h = statistics.initial_h;
+        self.expanded = statistics.expanded;
+        self.expanded_until_last_jump = statistics.expanded_until_last_jump;
+        self.evaluated = statistics.evaluated;
+        self.reevaluated = statistics.reevaluated;
+        self.generated = statistics.generated;
+        self.reopened = statistics.reopened;
+        self.dead_ends = statistics.dead_ends;
+        self.registered = statistics.registered;
+        self.search_memory_bytes = statistics.memory_bytes;
+        let heuristic = &statistics.heuristic;
+        self.patterns = heuristic.patterns;
+        self.partitions = heuristic.partitions;
+        self.partitions_computed = heuristic.partitions_computed;
+        self.heuristic_memory_bytes = heuristic.memory_bytes;
+        self.partition_s = heuristic.partition_s;
+        self.distances_s = heuristic.distances_s;
+    }
+
+    /// Takes the sizes of the task.
+    pub(crate) fn set_task(&mut self, task: &Task) {
+        self.variables = Some(task.variables.len());
+        self.facts = Some(task.variables.iter().map(|v| v.domain_size()).sum());
+        self.operators = Some(task.operators.len());
+    }
+
+    /// The lines of a log, as Fast Downward words them.
+    pub(crate) fn log(&self) -> String {
+        let mut out = String::new();
+        self.write_log(&mut out).expect("writing to a string cannot fail");
+        out
+    }
+
+    fn write_log(&self, out: &mut String) -> std::fmt::Result {
+        if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
+            writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}")?;
+        }
+        if let Some(h) = self.initial_h {
+            writeln!(out, "Initial heuristic value for {}: {h}", self.heuristic)?;
+        }
+        if self.evaluated > 0 {
+            writeln!(out, "Expanded {} state(s).", self.expanded)?;
+            writeln!(out, "Reopened {} state(s).", self.reopened)?;
+            writeln!(out, "Evaluated {} state(s).", self.evaluated)?;
+            writeln!(out, "Evaluations: {}", self.evaluated + self.reevaluated)?;
+            writeln!(out, "Generated {} state(s).", self.generated)?;
+            writeln!(out, "Dead ends: {} state(s).", self.dead_ends)?;
+            let until_last_jump = self.expanded_until_last_jump;
+            writeln!(out, "Expanded until last jump: {until_last_jump} state(s).")?;
+            writeln!(out, "Number of registered states: {}", self.registered)?;
+            writeln!(out, "Search time: {:.6}s", self.search_s)?;
+        }
+        if self.patterns > 0 {
+            writeln!(out, "Patterns: {}", self.patterns)?;
+            writeln!(out, "Cost partitionings: {}", self.partitions)?;
+        }
+        writeln!(out, "Total time: {:.6}s", self.total_s)?;
+        writeln!(out, "{}", self.status.sentence())?;
+        writeln!(out, "Peak memory: {} KB", self.peak_memory_bytes / 1024)
+    }
+}

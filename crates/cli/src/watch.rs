@@ -1,0 +1,348 @@
+//! A run of `plan` as seen from outside of it: its phases, its limits, its end.
+//!
+//! Limits hold in every phase, also where no code looks at them: a thread watches the clock, the
+//! resident memory and Ctrl-C, and the allocator watches the memory.
+//! The search stops by itself; only if it does not within a grace period, or if the run is still
+//! translating or preprocessing, the run is ended from outside: the JSON object is written with
+//! what is known, and the process exits.
+//!
+//! Invariant: the report is written once, by whoever claims the end first.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
+
+use planner::search::{Limits, Statistics};
+
+use crate::exit::{self, Exit};
+use crate::memory;
+use crate::report::{Report, Status};
+use crate::units::show_bytes;
+
+/// What to limit, and where to report.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) time_limit: Option<Duration>,
+    pub(crate) memory_limit: Option<u64>,
+    /// A file, or `-` for stdout.
+    pub(crate) json: Option<String>,
+    pub(crate) verbosity: Verbosity,
+    pub(crate) files: Vec<String>,
+    pub(crate) heuristic: String,
+    pub(crate) model: Option<String>,
+}
+
+/// How much to say.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+pub(crate) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// What the run is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    Translate,
+    Preprocess,
+    Search,
+}
+
+/// The run of this process; there is one.
+pub(crate) struct Run {
+    options: Options,
+    started: Instant,
+    deadline: Option<Instant>,
+    known: Mutex<Known>,
+    interrupted: AtomicBool,
+    ended: AtomicBool,
+}
+
+/// What is known so far, for whoever ends the run.
+struct Known {
+    phase: Phase,
+    phase_started: Instant,
+    report: Report,
+}
+
+static RUN: OnceLock<Run> = OnceLock::new();
+
+/// How long the search may take to notice a limit before the run is ended from outside.
+const GRACE: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_millis(50);
+/// Nothing is shown of runs shorter than this.
+const SILENCE: Duration = Duration::from_secs(2);
+
+impl Run {
+    /// Starts the run: from now on its limits hold.
+    pub(crate) fn start(options: Options) -> anyhow::Result<&'static Run> {
+        let started = Instant::now();
+        let deadline = options.time_limit.and_then(|limit| started.checked_add(limit));
+        let report = Report {
+            files: options.files.clone(),
+            heuristic: options.heuristic.clone(),
+            model: options.model.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            ..Report::default()
+        };
+        let known = Known { phase: Phase::Translate, phase_started: started, report };
+        anyhow::ensure!(RUN.get().is_none(), "a process plans once");
+        let run = RUN.get_or_init(|| Run {
+            options,
+            started,
+            deadline,
+            known: Mutex::new(known),
+            interrupted: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+        });
+        memory::limit(run.memory_limit().unwrap_or(usize::MAX), || {
+            RUN.get().expect("the limit is set after the run").end_now(Status::OutOfMemory)
+        });
+        ctrlc::set_handler(|| RUN.get().expect("set after the run").interrupt())?;
+        std::thread::Builder::new().name("watch".into()).spawn(|| run.watch())?;
+        Ok(run)
+    }
+
+    fn memory_limit(&self) -> Option<usize> {
+        self.options.memory_limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX))
+    }
+
+    /// The limits as the search gets them.
+    pub(crate) fn limits(&self) -> Limits<'_> {
+        Limits {
+            deadline: self.deadline,
+            memory_bytes: self.memory_limit(),
+            memory_in_use: Some(memory::in_use),
+            interrupt: Some(&self.interrupted),
+        }
+    }
+
+    /// Ends one phase and begins another.
+    pub(crate) fn enter(&self, phase: Phase) {
+        let mut known = self.known();
+        known.close_phase();
+        known.phase = phase;
+    }
+
+    /// Changes what the report says.
+    pub(crate) fn note(&self, change: impl FnOnce(&mut Report)) {
+        change(&mut self.known().report);
+    }
+
+    /// Takes the statistics of the search so far.
+    pub(crate) fn progress(&self, statistics: &Statistics) {
+        let mut known = self.known();
+        let jump = known.report.lower_bound != Some(statistics.lower_bound);
+        known.report.set_statistics(statistics);
+        drop(known);
+        if jump && self.options.verbosity == Verbosity::Verbose {
+            let Statistics { lower_bound, evaluated, expanded, .. } = statistics;
+            eprintln!("f = {lower_bound}, {evaluated} evaluated, {expanded} expanded");
+        }
+    }
+
+    /// Says something on the way, unless the run is to be quiet.
+    pub(crate) fn say(&self, text: &str) {
+        match self.options.verbosity {
+            Verbosity::Quiet => {}
+            _ if self.json_on_stdout() => print(std::io::stderr(), text),
+            _ => print(std::io::stdout(), text),
+        }
+    }
+
+    /// Ends the run in order; `result` is printed whatever the verbosity.
+    pub(crate) fn finish(&self, status: Status, result: &str) -> ExitCode {
+        self.claim_end();
+        let report = self.final_report(status, status.exit(), None);
+        if !self.json_on_stdout() {
+            print(std::io::stdout(), result);
+        }
+        self.say(&report.log());
+        self.write_json(&report);
+        status.exit().into()
+    }
+
+    /// Ends the run because of an error, which the caller shows.
+    pub(crate) fn finish_with_error(&self, error: &anyhow::Error) {
+        self.claim_end();
+        let exit = exit::of_error(error);
+        let status = if exit == Exit::Unsupported { Status::Unsupported } else { Status::Error };
+        let report = self.final_report(status, exit, Some(format!("{error:#}")));
+        self.write_json(&report);
+    }
+
+    /// Ends the process, whatever it is doing.
+    fn end_now(&self, status: Status) -> ! {
+        self.claim_end();
+        let report = self.final_report(status, status.exit(), None);
+        self.write_json(&report);
+        if self.options.verbosity != Verbosity::Quiet {
+            // Not through std's handles: another thread may hold their locks for ever.
+            let to = if self.json_on_stdout() { libc::STDERR_FILENO } else { libc::STDOUT_FILENO };
+            write_raw(to, &report.log());
+        }
+        write_raw(libc::STDERR_FILENO, &format!("{}\n", status.sentence()));
+        // SAFETY: ends the process; nothing runs afterwards.
+        unsafe { libc::_exit(i32::from(status.exit() as u8)) }
+    }
+
+    /// Returns in one thread only, and only once.
+    fn claim_end(&self) {
+        memory::lift_limit();
+        if self.ended.swap(true, Ordering::SeqCst) {
+            loop {
+                std::thread::sleep(INTERVAL);
+            }
+        }
+    }
+
+    fn final_report(&self, status: Status, exit: Exit, message: Option<String>) -> Report {
+        let mut known = self.known();
+        known.close_phase();
+        let mut report = known.report.clone();
+        drop(known);
+        report.status = status;
+        report.exit_code = exit as u8;
+        report.message = message;
+        report.total_s = self.started.elapsed().as_secs_f64();
+        (report.peak_memory_bytes, report.cpu_s) = memory::usage();
+        report
+    }
+
+    fn write_json(&self, report: &Report) {
+        match self.options.json.as_deref() {
+            None => {}
+            Some("-") => write_raw(libc::STDOUT_FILENO, &report.json()),
+            Some(path) => {
+                if let Err(error) = std::fs::write(path, report.json()) {
+                    write_raw(libc::STDERR_FILENO, &format!("cannot write {path}: {error}\n"));
+                }
+            }
+        }
+    }
+
+    fn json_on_stdout(&self) -> bool {
+        self.options.json.as_deref() == Some("-")
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The first Ctrl-C asks the run to end, the second ends it.
+    fn interrupt(&self) {
+        if self.interrupted.swap(true, Ordering::SeqCst) {
+            self.end_now(Status::Interrupted);
+        }
+    }
+
+    fn watch(&self) {
+        let mut interrupted_at = None;
+        let mut line = ProgressLine::new();
+        while !self.ended.load(Ordering::Relaxed) {
+            std::thread::sleep(INTERVAL);
+            let now = Instant::now();
+            if self.interrupted.load(Ordering::Relaxed) {
+                let at = *interrupted_at.get_or_insert(now);
+                if now >= at + GRACE {
+                    self.end_now(Status::Interrupted);
+                }
+            }
+            if self.deadline.is_some_and(|deadline| now >= deadline + GRACE) {
+                self.end_now(Status::OutOfTime);
+            }
+            let resident = memory::resident().unwrap_or(0);
+            if self.memory_limit().is_some_and(|limit| resident > limit) {
+                self.end_now(Status::OutOfMemory);
+            }
+            if self.options.verbosity != Verbosity::Quiet {
+                line.show(self, resident);
+            }
+        }
+        line.clear();
+    }
+}
+
+impl Known {
+    fn close_phase(&mut self) {
+        let now = Instant::now();
+        let seconds = (now - self.phase_started).as_secs_f64();
+        self.phase_started = now;
+        *match self.phase {
+            Phase::Translate => &mut self.report.translate_s,
+            Phase::Preprocess => &mut self.report.preprocess_s,
+            Phase::Search => &mut self.report.search_s,
+        } += seconds;
+    }
+}
+
+/// The live line on a terminal; elsewhere a plain line now and then.
+struct ProgressLine {
+    live: bool,
+    shown: bool,
+    next: Duration,
+}
+
+impl ProgressLine {
+    fn new() -> ProgressLine {
+        ProgressLine { live: std::io::stderr().is_terminal(), shown: false, next: SILENCE }
+    }
+
+    fn show(&mut self, run: &Run, resident: usize) {
+        let elapsed = run.started.elapsed();
+        if elapsed < self.next {
+            return;
+        }
+        self.next = if self.live {
+            elapsed + Duration::from_millis(200)
+        } else {
+            (elapsed * 2).min(elapsed + Duration::from_secs(60))
+        };
+        let known = run.known();
+        let memory = show_bytes(resident as u64);
+        let doing = match known.phase {
+            Phase::Translate => "translating".to_string(),
+            Phase::Preprocess => "building the heuristic".to_string(),
+            Phase::Search => {
+                let Report { lower_bound, expanded, evaluated, .. } = known.report;
+                let seconds = known.phase_started.elapsed().as_secs_f64().max(1e-9);
+                format!(
+                    "f ≥ {}, {expanded} expanded, {:.0} states/s",
+                    lower_bound.unwrap_or(0),
+                    evaluated as f64 / seconds,
+                )
+            }
+        };
+        drop(known);
+        let text = format!("[{:.0} s, {memory}] {doing}", elapsed.as_secs_f64());
+        let text = if self.live { format!("\r\x1b[2K{text}") } else { format!("{text}\n") };
+        self.shown = true;
+        print(std::io::stderr(), &text);
+    }
+
+    fn clear(&self) {
+        if self.live && self.shown {
+            print(std::io::stderr(), "\r\x1b[2K");
+        }
+    }
+}
+
+/// Prints, and does not mind if nobody reads it.
+fn print(mut to: impl Write, text: &str) {
+    let _ = to.write_all(text.as_bytes());
+    let _ = to.flush();
+}
+
+fn write_raw(fd: i32, text: &str) {
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        // SAFETY: pointer and length describe a live slice.
+        let written = unsafe { libc::write(fd, rest.as_ptr().cast(), rest.len()) };
+        match usize::try_from(written) {
+            Ok(written) if written > 0 => rest = &rest[written..],
+            _ => return,
+        }
+    }
+}
