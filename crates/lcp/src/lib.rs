@@ -11,3 +11,5 @@ pub mod wl;
 pub mod network;
 
 pub mod model;
+pub mod predict;
+pub mod self_training;

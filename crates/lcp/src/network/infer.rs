@@ -1,11 +1,13 @@
 //! The forward pass for search: one state after another, on one core.
 //!
-//! Three facts save work, and none changes the result:
+//! Four facts save work, and none changes the result:
 //! - The tokens after the first action attention depend on the multiset of feature rows of a
 //!   pattern only; they are computed once for each multiset and kept.
 //! - The last stage's output projection and the MLP's first layer are linear in the attended
 //!   values: (T + A·V·O + b)·M₀ + b₀ = (T·M₀ + b·M₀ + b₀) + A·(V·O·M₀).
 //!   Both terms are computed once per token ([`Prepared`]), not once per operator it occurs in.
+//! - How much one token attends to another before normalisation depends on the two only; while
+//!   there are few tokens, all these logits are kept in a table.
 //! - The scores of an operator's tokens depend on the multiset of them only; they are kept, too.
 //!
 //! Requires that row numbers keep their meaning until [`Inference::clear`].
@@ -63,6 +65,48 @@ struct Prepared {
     values: Vec<f32>,
     /// The share that it gives to itself, [n, h].
     own: Vec<f32>,
+    /// Attention logits of all pairs of tokens, for one head and up to [`MAX_TABLE`] tokens.
+    logits: Option<LogitTable>,
+}
+
+/// Most tokens whose pairwise logits are kept (4 bytes each).
+const MAX_TABLE: usize = 4096;
+
+/// q·k for every two tokens: row i holds how much token i attends to each.
+struct LogitTable {
+    size: usize,
+    stride: usize,
+    data: Vec<f32>,
+}
+
+impl LogitTable {
+    /// Extends the table to `size` tokens, whose queries and keys have width `w`.
+    fn grow(&mut self, size: usize, w: usize, q: &[f32], k: &[f32]) {
+        let old = std::mem::replace(&mut self.size, size);
+        if size > self.stride {
+            let stride = size.next_power_of_two().max(256);
+            let mut data = vec![0.0; stride * stride];
+            for (new, row) in
+                data.chunks_exact_mut(stride).zip(self.data.chunks_exact(self.stride.max(1)))
+            {
+                new[..old].copy_from_slice(&row[..old]);
+            }
+            (self.stride, self.data) = (stride, data);
+        }
+        let (all_q, all_k) = (Matrix::new(q, size, w), Matrix::new(k, size, w));
+        let (new_q, new_k) = (&q[old * w..], &k[old * w..]);
+        let new_q = Matrix::new(new_q, size - old, w);
+        let new_k = Matrix::new(new_k, size - old, w).transposed();
+        multiply_strided(&mut self.data[old..], self.stride, all_q, new_k, Write::Set);
+        let start = old * self.stride;
+        multiply_strided(
+            &mut self.data[start..],
+            self.stride,
+            new_q,
+            all_k.transposed(),
+            Write::Set,
+        );
+    }
 }
 
 #[derive(Default)]
@@ -105,6 +149,7 @@ impl Inference {
             + prepared.k.len()
             + prepared.values.len()
             + prepared.own.len()
+            + prepared.logits.as_ref().map_or(0, |table| table.data.len())
             + self.scores.len();
         4 * floats + self.contexts.bytes() + self.operators.bytes()
     }
@@ -247,19 +292,29 @@ impl Inference {
         }
         let Scratch { q, k, values, attention, hidden, .. } = &mut self.scratch;
         let (member, out) = (&stage.member[members.clone()], &stage.out_input[outs]);
-        gather(q, &self.prepared.q, w, out);
-        gather(k, &self.prepared.k, w, member);
         gather(values, &self.prepared.values, heads * h, member);
         let start = hidden.len();
         for &token in out {
             hidden.extend_from_slice(&self.prepared.own[token as usize * h..][..h]);
         }
         let head = w / heads;
+        if self.prepared.logits.is_none() {
+            gather(q, &self.prepared.q, w, out);
+            gather(k, &self.prepared.k, w, member);
+        }
         for i in 0..heads {
-            attention.resize(n_out * n, 0.0);
-            let q = Matrix::strided(&q[i * head..], n_out, head, w);
-            let k = Matrix::strided(&k[i * head..], n, head, w);
-            multiply(attention, q, k.transposed(), Write::Set);
+            attention.clear();
+            if let Some(table) = &self.prepared.logits {
+                for &token in out {
+                    let row = &table.data[token as usize * table.stride..][..table.size];
+                    attention.extend(member.iter().map(|&token| row[token as usize]));
+                }
+            } else {
+                attention.resize(n_out * n, 0.0);
+                let q = Matrix::strided(&q[i * head..], n_out, head, w);
+                let k = Matrix::strided(&k[i * head..], n, head, w);
+                multiply(attention, q, k.transposed(), Write::Set);
+            }
             for row in attention.chunks_exact_mut(n) {
                 softmax_with_multiplicity(row, &stage.multiplicity[members.clone()]);
             }
@@ -331,6 +386,13 @@ impl Prepared {
             let q = product(scaled, matrix(weights, q));
             self.q.extend(q.iter().map(|x| x * scale));
             self.k.extend(product(scaled, matrix(weights, k)));
+            let size = self.k.len() / w;
+            if weights.config.heads > 1 || size > MAX_TABLE {
+                self.logits = None;
+            } else if size == n || self.logits.is_some() {
+                let empty = LogitTable { size: 0, stride: 0, data: Vec::new() };
+                self.logits.get_or_insert(empty).grow(size, w, &self.q, &self.k);
+            }
         }
         let columns = folded.values.len() / w;
         self.values.extend(product(scaled, Matrix::new(&folded.values, w, columns)));

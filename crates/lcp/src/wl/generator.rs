@@ -332,6 +332,11 @@ impl<'a> StateRows<'a> {
         self.generator.view(pattern, self.generator.current[pattern])
     }
 
+    /// The generation that the row and bag numbers belong to.
+    pub fn generation(&self) -> u64 {
+        self.generator.generation
+    }
+
     /// The table that the row and bag numbers refer to.
     pub fn row_table(&self) -> &'a RowTable {
         &self.generator.rows

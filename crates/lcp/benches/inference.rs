@@ -1,0 +1,138 @@
+//! Every-state evaluation at the paper's width: exact inference against the dense network.
+//!
+//! `cargo bench -p lcp --bench inference [-- TASK.sas …]`
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use lcp::graph::GraphKind;
+use lcp::network::weights::Weights;
+use lcp::network::{NetworkConfig, TokenScope};
+use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax, feature_generator, pattern_variables};
+use lcp::self_training::walk::random_walk_states;
+use lcp::wl::VocabularyBuilder;
+use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::partition::PartitionScratch;
+use planner::task::{OpId, Task};
+use planner::translate::sas;
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Seconds of processor time, which other programs on the machine disturb less than the clock.
+fn seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live, writable `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+}
+
+fn main() {
+    for path in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
+        let text = std::fs::read_to_string(&path).expect("the task can be read");
+        let task = sas::read(&text).expect("the file is a task");
+        measure(&path, &task);
+    }
+}
+
+fn measure(name: &str, task: &Task) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let patterns = interesting_patterns(task, 2, &PatternLimits::default());
+    let abstractions = Abstractions::new(task, &patterns);
+    let states = random_walk_states(task, &abstractions, 400, 100, &mut rng);
+    let mut builder = VocabularyBuilder::new(GraphKind::Flg, 2);
+    builder.observe(task, &pattern_variables(&abstractions), &states);
+    let vocabulary = std::sync::Arc::new(builder.finish());
+    let config = NetworkConfig::paper(vocabulary.num_features());
+    let weights = Weights::random(&config, &mut rng);
+    println!(
+        "{name}: k = {}, m = {}, d = {}, {} states",
+        abstractions.len(),
+        task.operators.len(),
+        config.input,
+        states.len()
+    );
+
+    let mut predictor = Predictor::from_parts(
+        task,
+        &abstractions,
+        vocabulary.clone(),
+        weights.clone(),
+        Softmax::Masked,
+        MEMORY_LIMIT,
+    )
+    .expect("the patterns are the task's");
+    let mut scratch = PartitionScratch::default();
+    let (first, second) = states.split_at(states.len() / 2);
+    for (round, states) in [("cold", first), ("new states", second), ("same states", second)] {
+        let (mut predict, mut distances) = (0.0, 0.0);
+        for state in states {
+            let start = seconds();
+            let partitioning = predictor.predict(&abstractions, state);
+            predict += seconds() - start;
+            let start = seconds();
+            partitioning.evaluate(&abstractions, state, &mut scratch);
+            distances += seconds() - start;
+        }
+        println!(
+            "  {round}: {:.0} evaluations/s ({:.2} ms network, {:.2} ms distances), {} MiB kept",
+            states.len() as f64 / (predict + distances),
+            1e3 * predict / states.len() as f64,
+            1e3 * distances / states.len() as f64,
+            predictor.bytes() >> 20,
+        );
+    }
+
+    // The dense network on a few states, and the same shares.
+    let mut generator =
+        feature_generator(task, &abstractions, vocabulary, usize::MAX).expect("as above");
+    let (mut dense_s, mut exact_s) = (0.0, 0.0);
+    let mut error = 0.0f32;
+    for state in &states[..3] {
+        let input = dense_input(task, &abstractions, generator.state_rows(state), config.input);
+        let start = seconds();
+        let alpha = common::dense::forward(&weights, &input, TokenScope::Relevant);
+        dense_s += seconds() - start;
+        let start = seconds();
+        let shares = predictor.shares(&abstractions, state);
+        exact_s += seconds() - start;
+        for o in (0..input.operators).map(OpId::from) {
+            for &(p, pair) in abstractions.operator_pairs(o) {
+                let expected = alpha[p.index() * input.operators + o.index()];
+                error = error.max((expected - shares[pair as usize]).abs());
+            }
+        }
+    }
+    println!(
+        "  dense: {:.0} ms a state, exact: {:.2} ms, {:.0} times faster; largest difference {error:.1e}",
+        1e3 * dense_s / 3.0,
+        1e3 * exact_s / 3.0,
+        dense_s / exact_s
+    );
+    assert!(error <= 1e-5, "exact inference gives the dense network's shares");
+}
+
+fn dense_input(
+    task: &Task,
+    abstractions: &Abstractions,
+    rows: lcp::wl::StateRows,
+    d: usize,
+) -> common::dense::Input {
+    let (k, m) = (abstractions.len(), task.operators.len());
+    let mut x = vec![0.0; k * m * d];
+    for p in 0..k {
+        let pattern = rows.pattern(p);
+        let distinct: Vec<_> = pattern.rows().map(|(row, _)| row).collect();
+        for (o, row) in pattern.rows_of_operators().enumerate() {
+            for &(colour, count) in rows.row_table().row(distinct[row]) {
+                x[(p * m + o) * d + colour as usize] = count as f32;
+            }
+        }
+    }
+    let mut relevant = vec![false; k * m];
+    for o in (0..m).map(OpId::from) {
+        for (p, _) in abstractions.operator_pairs(o) {
+            relevant[p.index() * m + o.index()] = true;
+        }
+    }
+    common::dense::Input { patterns: k, operators: m, x, relevant }
+}
