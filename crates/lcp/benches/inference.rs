@@ -8,7 +8,7 @@ mod common;
 use lcp::graph::GraphKind;
 use lcp::network::weights::Weights;
 use lcp::network::{NetworkConfig, TokenScope};
-use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax, feature_generator, pattern_variables};
+use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax, feature_generator};
 use lcp::self_training::walk::random_walk_states;
 use lcp::wl::VocabularyBuilder;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
@@ -40,7 +40,7 @@ fn measure(name: &str, task: &Task) {
     let abstractions = Abstractions::new(task, &patterns);
     let states = random_walk_states(task, &abstractions, 400, 100, &mut rng);
     let mut builder = VocabularyBuilder::new(GraphKind::Flg, 2);
-    builder.observe(task, &pattern_variables(&abstractions), &states);
+    builder.observe(task, &patterns, &states);
     let vocabulary = std::sync::Arc::new(builder.finish());
     let config = NetworkConfig::paper(vocabulary.num_features());
     let weights = Weights::random(&config, &mut rng);

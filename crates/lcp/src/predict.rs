@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use planner::abstraction::{Abstractions, PatternId};
+use planner::abstraction::{Abstractions, Pattern};
 use planner::partition::{CostPartitioning, Partitioner};
-use planner::task::{Cost, OpId, Task, Value, VarId};
+use planner::task::{Cost, OpId, Task, Value};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -276,15 +276,12 @@ pub fn feature_generator(
     vocabulary: Arc<Vocabulary>,
     memory_limit: usize,
 ) -> Result<FeatureGenerator, FeatureError> {
-    FeatureGenerator::new(task, &pattern_variables(abstractions), vocabulary, memory_limit)
+    FeatureGenerator::new(task, &patterns_of(abstractions), vocabulary, memory_limit)
 }
 
-/// The variables of each pattern.
-pub fn pattern_variables(abstractions: &Abstractions) -> Vec<&[VarId]> {
-    abstractions
-        .ids()
-        .map(|p: PatternId| abstractions.projection(p).pattern().variables())
-        .collect()
+/// The patterns of a task's projections.
+pub fn patterns_of(abstractions: &Abstractions) -> Vec<Pattern> {
+    abstractions.projections().iter().map(|projection| projection.pattern().clone()).collect()
 }
 
 /// The paper's partitioning: each share rounded down, the rest lost; if some share is no number,

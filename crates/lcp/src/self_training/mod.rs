@@ -24,7 +24,7 @@ use crate::network::NetworkConfig;
 use crate::network::tokens::Batch;
 use crate::network::train_pass::Tape;
 use crate::network::weights::Weights;
-use crate::predict::{Softmax, TaskPositions, feature_generator, pattern_variables};
+use crate::predict::{Softmax, TaskPositions, feature_generator, patterns_of};
 use crate::wl::{FeatureError, RowTable, Vocabulary, VocabularyBuilder};
 use adam::Adam;
 use bound::Bound;
@@ -100,7 +100,7 @@ impl<'a> Trainer<'a> {
         settings: SelfTraining,
     ) -> Result<Trainer<'a>, FeatureError> {
         let mut builder = VocabularyBuilder::new(settings.graph, settings.iterations);
-        builder.observe(task, &pattern_variables(abstractions), states);
+        builder.observe(task, &patterns_of(abstractions), states);
         let vocabulary = Arc::new(builder.finish());
         let config = NetworkConfig { input: vocabulary.num_features(), ..settings.network.clone() };
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(settings.seed);

@@ -18,7 +18,7 @@ pub fn random_walk_states(
     rng: &mut impl Rng,
 ) -> Vec<Vec<Value>> {
     let packer = StatePacker::new(task);
-    let successors = SuccessorGenerator::new(task);
+    let successors = SuccessorGenerator::new(task, &packer);
     let mut stack = SuccessorStack::default();
     let mut packed = vec![0; packer.words()];
     let mut applicable: Vec<OpId> = Vec::new();
@@ -37,7 +37,7 @@ pub fn random_walk_states(
         for _ in 0..rng.random_range(0..=longest) {
             packer.pack(&state, &mut packed);
             applicable.clear();
-            successors.applicable(&packer, &packed, &mut stack, &mut applicable);
+            successors.applicable(&packed, &mut stack, &mut applicable);
             if applicable.is_empty() {
                 break;
             }
