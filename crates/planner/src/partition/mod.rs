@@ -9,6 +9,11 @@
 //!
 //! Each way to make a partitioning is one file; they implement [`Partitioner`].
 
+mod ascent;
+mod flow;
+mod lagrangian;
+mod master;
+mod ocp;
 mod scp;
 mod uniform;
 
@@ -19,6 +24,9 @@ use crate::heuristic::Estimate;
 use crate::task::{Cost, OpId, Value};
 
 pub use crate::abstraction::COST_SCALE;
+pub use ascent::Bounds;
+pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
+pub use ocp::{Ocp, OcpStatistics};
 pub use scp::{GreedyOrders, Saturated};
 pub use uniform::Uniform;
 

@@ -1,0 +1,423 @@
+//! Exponentiated subgradient ascent on cost partitionings, with a certificate.
+//!
+//! The value Σ_P d_P(s) of a partitioning is concave in its costs, and how often a shortest path
+//! of P uses o is a supergradient (flow.rs has the mathematics).
+//! Each class k of operators divides its cost c(k) by shares α over the patterns where it matters;
+//! a step of size η multiplies the share by exp(η · n_P(k)) and normalises:
+//!
+//! ```text
+//! α_P(k) ← α_P(k) · exp(η_t · n_P(k)) / Σ_Q α_Q(k) · exp(η_t · n_Q(k)),   η_t = η / √(1 + t / τ)
+//! ```
+//!
+//! The shares of a class do not depend on the size of its cost, so no step size depends on the
+//! scale of costs.
+//! The t-weighted averages of the paths and of the costs are kept as well: the first is a flow,
+//! whose value is an upper bound on every partitioning at this state; the second is a
+//! partitioning, often a better one than any single iterate.
+//!
+//! Cost of a step: only classes on the current paths change, only projections that see a changed
+//! cost are searched again, and averages are brought up to date only where something changes.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::CostPartitioning;
+use super::flow::{Classes, Network, Networks, PathSearch};
+use crate::abstraction::Abstractions;
+use crate::task::Value;
+
+/// How far above an integer an upper bound may lie and still mean that integer: bounds are
+/// floating-point numbers, and Fast Downward's optimal cost partitioning rounds with this slack.
+pub(super) const TOLERANCE: f64 = 0.01;
+
+/// Shares do not fall below this part of what a class has, so that they can return.
+const LEAST_SHARE: f64 = 1e-5;
+
+/// The step sizes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct StepSizes {
+    /// η, the first one.
+    pub(super) first: f64,
+    /// τ, after how many steps they have shrunk by √2.
+    pub(super) halving: f64,
+}
+
+/// Bounds on the value of the optimal cost partitioning at a state, in units of cost.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bounds {
+    /// The value of the best partitioning found.
+    pub lower: f64,
+    /// What no partitioning exceeds.
+    pub upper: f64,
+}
+
+impl Bounds {
+    /// Nothing is known.
+    const UNKNOWN: Bounds = Bounds { lower: 0.0, upper: f64::INFINITY };
+
+    /// Whether no partitioning has a value that rounds to more than the lower bound does.
+    ///
+    /// A lower bound must exceed an integer by a little more than numerical noise and the
+    /// integer grid may take away before it counts as rounding up.
+    pub fn are_closed(&self) -> bool {
+        self.upper - TOLERANCE <= (self.lower - TOLERANCE / 2.0).ceil()
+    }
+}
+
+/// The ascent: what is known of a collection, and the position for the current state.
+#[derive(Clone, Debug)]
+pub(super) struct Ascent {
+    classes: Rc<Classes>,
+    known_networks: Networks,
+    search: PathSearch,
+    /// The shares with which the next state is begun: one positive number per slot.
+    weights: Vec<f64>,
+
+    // The current state.
+    networks: Vec<Rc<Network>>,
+    bounds: Bounds,
+    steps: usize,
+    /// The sum of the weights of all steps so far.
+    clock: f64,
+    slots: Vec<Slot>,
+    /// The classes with a slot that matters.
+    live_classes: Vec<u32>,
+    /// The slots that matter of class k: `live_slots[live[k].start..live[k].end]`.
+    live: Vec<Range<u32>>,
+    live_slots: Vec<u32>,
+    /// The current cost of each slot.
+    costs: Vec<f64>,
+    /// The costs with the highest value so far.
+    best: Vec<f64>,
+    /// Memory for the average of the costs.
+    average: Vec<f64>,
+    /// By class: when its costs were last added to the average.
+    costs_added: Vec<f64>,
+    tours: Vec<Tour>,
+    touched: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    share: f64,
+    /// Integrals over the clock: the flow through the slot and its cost.
+    flow: f64,
+    cost: f64,
+    lives: bool,
+}
+
+/// A projection's current shortest path.
+#[derive(Clone, Debug, Default)]
+struct Tour {
+    /// The slots it uses, sorted, with repetitions.
+    path: Vec<u32>,
+    length: f64,
+    /// When it was last added to the average flow.
+    added: f64,
+    is_stale: bool,
+}
+
+impl Ascent {
+    /// An ascent that begins with uniform shares.
+    pub(super) fn new(abstractions: &Abstractions) -> Ascent {
+        let classes = Rc::new(Classes::new(abstractions));
+        let (num_slots, num_classes) = (classes.num_slots(), classes.len());
+        Ascent {
+            known_networks: Networks::new(abstractions.len()),
+            search: PathSearch::default(),
+            weights: vec![1.0; num_slots],
+            networks: Vec::new(),
+            bounds: Bounds::UNKNOWN,
+            steps: 0,
+            clock: 0.0,
+            slots: vec![Slot::default(); num_slots],
+            live_classes: Vec::new(),
+            live: vec![0..0; num_classes],
+            live_slots: Vec::new(),
+            costs: vec![0.0; num_slots],
+            best: vec![0.0; num_slots],
+            average: vec![0.0; num_slots],
+            costs_added: vec![0.0; num_classes],
+            tours: vec![Tour::default(); abstractions.len()],
+            touched: Vec::new(),
+            classes,
+        }
+    }
+
+    /// The classes and slots.
+    pub(super) fn classes(&self) -> &Rc<Classes> {
+        &self.classes
+    }
+
+    /// The network of each pattern for the current state.
+    pub(super) fn networks(&self) -> &[Rc<Network>] {
+        &self.networks
+    }
+
+    /// What is known of the current state.
+    pub(super) fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// The slots of the shortest path of a pattern under the current costs, with repetitions.
+    pub(super) fn path(&self, pattern: usize) -> &[u32] {
+        &self.tours[pattern].path
+    }
+
+    /// Starts the next state from uniform shares.
+    pub(super) fn forget(&mut self) {
+        self.weights.fill(1.0);
+    }
+
+    /// Starts the next state from weights, one per pair of the collection.
+    ///
+    /// Weights that are negative or not finite count as zero.
+    pub(super) fn set_weights(&mut self, weights: &[f32]) {
+        assert_eq!(weights.len(), self.classes.slot_of_pair().len());
+        for (&slot, &weight) in self.classes.slot_of_pair().iter().zip(weights) {
+            let weight = if weight.is_finite() { f64::from(weight.max(0.0)) } else { 0.0 };
+            self.weights[slot as usize] = weight;
+        }
+    }
+
+    /// Goes to a state that is no dead end of any projection, and evaluates the shares there.
+    pub(super) fn begin(&mut self, abstractions: &Abstractions, state: &[Value]) {
+        self.known_networks.of_state(abstractions, &self.classes, state, &mut self.networks);
+        self.bounds = Bounds::UNKNOWN;
+        self.steps = 0;
+        self.clock = 0.0;
+
+        self.slots.fill(Slot::default());
+        self.costs.fill(0.0);
+        self.live_classes.clear();
+        self.live_slots.clear();
+        self.costs_added.fill(0.0);
+        self.live.fill(0..0);
+        for network in &self.networks {
+            for slot in network.slots() {
+                self.slots[slot as usize].lives = true;
+                let class = self.classes.class(slot);
+                let live = &mut self.live[class as usize];
+                if live.end == 0 {
+                    self.live_classes.push(class);
+                }
+                live.end += 1;
+            }
+        }
+        for &class in &self.live_classes {
+            let first = self.live_slots.len() as u32;
+            let lives = |&slot: &u32| self.slots[slot as usize].lives;
+            self.live_slots.extend(self.classes.slots(class).iter().copied().filter(lives));
+            self.live[class as usize] = first..self.live_slots.len() as u32;
+        }
+        for tour in &mut self.tours {
+            tour.added = 0.0;
+            tour.is_stale = true;
+        }
+        let weights = std::mem::take(&mut self.weights);
+        self.set_shares(|slot| weights[slot as usize]);
+        self.weights = weights;
+        self.find_paths();
+    }
+
+    /// Moves to shares proportional to the given weights of slots, and evaluates them.
+    /// Classes without positive weight stay where they are.
+    pub(super) fn jump(&mut self, weight: impl Fn(u32) -> f64) {
+        self.add_costs_to_average();
+        self.set_shares(weight);
+        self.tours.iter_mut().for_each(|tour| tour.is_stale = true);
+        self.find_paths();
+    }
+
+    fn set_shares(&mut self, weight: impl Fn(u32) -> f64) {
+        for &class in &self.live_classes {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let total: f64 = live.iter().map(|&slot| weight(slot)).sum();
+            for &slot in live {
+                let share = &mut self.slots[slot as usize].share;
+                if total > 0.0 {
+                    *share = weight(slot) / total;
+                } else if *share == 0.0 {
+                    *share = 1.0;
+                }
+            }
+            normalise(&mut self.slots, &mut self.costs, live, self.classes.cost(class), 0.0);
+        }
+    }
+
+    /// One step up.
+    pub(super) fn step(&mut self, sizes: StepSizes) {
+        self.steps += 1;
+        let eta = sizes.first / (1.0 + self.steps as f64 / sizes.halving).sqrt();
+        self.clock += self.steps as f64;
+        let growth = eta.exp();
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
+        for tour in &self.tours {
+            for &slot in &tour.path {
+                self.slots[slot as usize].share *= growth;
+                touched.push(self.classes.class(slot));
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        for &class in &touched {
+            let cost = self.classes.cost(class);
+            let live = live_slots(&self.live, &self.live_slots, class);
+            if live.len() < 2 || cost == 0.0 {
+                live.iter().for_each(|&slot| self.slots[slot as usize].share = 1.0);
+                continue;
+            }
+            let passed = self.clock - self.costs_added[class as usize];
+            self.costs_added[class as usize] = self.clock;
+            for &slot in live {
+                self.slots[slot as usize].cost += passed * self.costs[slot as usize];
+                self.tours[self.classes.pattern(slot) as usize].is_stale = true;
+            }
+            normalise(&mut self.slots, &mut self.costs, live, cost, LEAST_SHARE);
+        }
+        self.touched = touched;
+        self.find_paths();
+    }
+
+    /// Brings the shortest paths up to date with the costs, and the lower bound with them.
+    fn find_paths(&mut self) {
+        let mut path = Vec::new();
+        for (tour, network) in self.tours.iter_mut().zip(&self.networks) {
+            if !tour.is_stale {
+                continue;
+            }
+            tour.is_stale = false;
+            tour.length = self.search.shortest_path(network, &self.costs, &mut path);
+            if path != tour.path {
+                add_to_flow(tour, self.clock, &mut self.slots);
+                std::mem::swap(&mut path, &mut tour.path);
+            }
+        }
+        let value: f64 = self.tours.iter().map(|tour| tour.length).sum();
+        if value > self.bounds.lower {
+            self.bounds.lower = value;
+            self.best.copy_from_slice(&self.costs);
+        }
+    }
+
+    /// Evaluates the averages: tightens the upper bound, and the lower one where it can.
+    pub(super) fn evaluate_averages(&mut self) {
+        if self.clock == 0.0 {
+            return;
+        }
+        for tour in &mut self.tours {
+            add_to_flow(tour, self.clock, &mut self.slots);
+        }
+        let upper = self.upper_bound(|slot| self.slots[slot as usize].flow / self.clock);
+        self.bounds.upper = self.bounds.upper.min(upper);
+        if self.bounds.are_closed() {
+            return;
+        }
+        self.add_costs_to_average();
+        let mut average = std::mem::take(&mut self.average);
+        for &slot in &self.live_slots {
+            average[slot as usize] = self.slots[slot as usize].cost / self.clock;
+        }
+        self.try_costs(&average);
+        self.average = average;
+    }
+
+    /// The value of a flow, given as the use it makes of each slot that matters.
+    pub(super) fn upper_bound(&self, flow: impl Fn(u32) -> f64) -> f64 {
+        let of_class = |&class: &u32| {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            self.classes.cost(class) * live.iter().map(|&slot| flow(slot)).fold(0.0, f64::max)
+        };
+        self.live_classes.iter().map(of_class).sum()
+    }
+
+    /// Takes note of an upper bound found elsewhere.
+    pub(super) fn set_upper_bound(&mut self, upper: f64) {
+        self.bounds.upper = self.bounds.upper.min(upper);
+    }
+
+    /// Evaluates costs of slots without moving there, and keeps them if they are the best.
+    fn try_costs(&mut self, costs: &[f64]) {
+        let mut path = Vec::new();
+        let value: f64 = self
+            .networks
+            .iter()
+            .map(|network| self.search.shortest_path(network, costs, &mut path))
+            .sum();
+        if value > self.bounds.lower {
+            self.bounds.lower = value;
+            for &slot in &self.live_slots {
+                self.best[slot as usize] = costs[slot as usize];
+            }
+        }
+    }
+
+    fn add_costs_to_average(&mut self) {
+        for &class in &self.live_classes {
+            let passed = self.clock - self.costs_added[class as usize];
+            self.costs_added[class as usize] = self.clock;
+            for &slot in live_slots(&self.live, &self.live_slots, class) {
+                self.slots[slot as usize].cost += passed * self.costs[slot as usize];
+            }
+        }
+    }
+
+    /// The best partitioning found, which is also what the next state starts from.
+    pub(super) fn finish(&mut self, abstractions: &Abstractions) -> CostPartitioning {
+        let slot_of_pair = self.classes.slot_of_pair();
+        let weight = |&slot: &u32| {
+            let lives = !self.live[self.classes.class(slot) as usize].is_empty();
+            if lives { self.best[slot as usize] } else { self.weights[slot as usize] }
+        };
+        let weights: Vec<f64> = slot_of_pair.iter().map(weight).collect();
+        for &class in &self.live_classes {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let total: f64 = live.iter().map(|&slot| self.best[slot as usize]).sum();
+            if total <= 0.0 {
+                continue;
+            }
+            // Slots that do not matter here keep their weight for states where they do.
+            let before: f64 = live.iter().map(|&slot| self.weights[slot as usize]).sum();
+            let factor = if before > 0.0 { before / total } else { 1.0 / total };
+            for &slot in live {
+                self.weights[slot as usize] = self.best[slot as usize] * factor;
+            }
+        }
+        CostPartitioning::from_weights(abstractions, &weights)
+    }
+}
+
+/// The slots of a class that matter.
+#[inline]
+fn live_slots<'a>(live: &[Range<u32>], live_slots: &'a [u32], class: u32) -> &'a [u32] {
+    let range = &live[class as usize];
+    &live_slots[range.start as usize..range.end as usize]
+}
+
+/// Makes the shares of a class sum up to one, none below `least`, and its costs what they say.
+fn normalise(slots: &mut [Slot], costs: &mut [f64], live: &[u32], cost: f64, least: f64) {
+    let total: f64 = live.iter().map(|&slot| slots[slot as usize].share).sum();
+    let mut raised = 0.0;
+    for &slot in live {
+        let share = &mut slots[slot as usize].share;
+        *share = share.max(least * total);
+        raised += *share;
+    }
+    for &slot in live {
+        let share = slots[slot as usize].share / raised;
+        slots[slot as usize].share = share;
+        costs[slot as usize] = share * cost;
+    }
+}
+
+/// Adds a path to the average flow for the time since it was last added.
+fn add_to_flow(tour: &mut Tour, clock: f64, slots: &mut [Slot]) {
+    let passed = clock - tour.added;
+    tour.added = clock;
+    if passed > 0.0 {
+        for &slot in &tour.path {
+            slots[slot as usize].flow += passed;
+        }
+    }
+}

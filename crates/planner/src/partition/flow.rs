@@ -1,0 +1,387 @@
+//! The two sides of optimal cost partitioning (Katz and Domshlak 2010): costs and flows.
+//!
+//! For a state s and projections P, linear programming duality says
+//!
+//! ```text
+//! max { Σ_P d_P(s)       : costs c_P ≥ 0 with Σ_P c_P(o) ≤ c(o) for every operator o }
+//!   = min { Σ_o c(o) · max_P n_P(o) : n_P(o) is how often a unit flow from s to the goals of P uses o }
+//! ```
+//!
+//! So every partitioning is a lower bound on the optimum, and every choice of one flow per
+//! projection, such as an average of paths, is an upper bound.
+//! This file holds what both sides are made of.
+//!
+//! - A [`Classes`] merges operators that no projection can tell apart; what counts is the
+//!   cheapest of them.
+//!   A *slot* is a pattern with a class that is relevant in it: the unknowns of the game.
+//! - A [`Network`] is what matters of a projection for one abstract state: the states that can be
+//!   reached from it and can reach a goal, with all goals made one.
+//!   Slots without a transition there cannot change the value and receive nothing.
+//! - A [`PathSearch`] finds shortest paths in networks for floating-point costs.
+//!   The values it finds steer; what counts is recomputed in integers by
+//!   [`CostPartitioning`](super::CostPartitioning).
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::abstraction::{Abstractions, INFINITY, PatternId};
+use crate::task::Value;
+
+/// Operators that no projection can tell apart, and where they are relevant.
+#[derive(Clone, Debug)]
+pub(super) struct Classes {
+    /// The cost of each class in units: that of its cheapest operator.
+    costs: Vec<f64>,
+    /// The slots of class k are `class_slots[class_offsets[k]..class_offsets[k + 1]]`.
+    class_offsets: Vec<u32>,
+    class_slots: Vec<u32>,
+    class_of_slot: Vec<u32>,
+    pattern_of_slot: Vec<u32>,
+    slot_of_pair: Vec<u32>,
+    /// The slots of label l of pattern p are `label_offsets[p][l]..label_offsets[p][l + 1]`.
+    label_offsets: Vec<Vec<u32>>,
+}
+
+impl Classes {
+    /// Merges the operators of a collection.
+    pub(super) fn new(abstractions: &Abstractions) -> Classes {
+        let mut behaviour: Vec<Vec<(u32, u32)>> = vec![Vec::new(); abstractions.num_operators()];
+        for p in abstractions.ids() {
+            let projection = abstractions.projection(p);
+            for label in projection.labels() {
+                for o in projection.label_operators(label) {
+                    behaviour[o.index()].push((p.0, label.0));
+                }
+            }
+        }
+        let mut ids: FxHashMap<&[(u32, u32)], u32> = FxHashMap::default();
+        let mut costs: Vec<f64> = Vec::new();
+        let mut class_of_operator = Vec::with_capacity(behaviour.len());
+        for (labels, &cost) in behaviour.iter().zip(abstractions.costs()) {
+            let class = *ids.entry(labels).or_insert(costs.len() as u32);
+            if class as usize == costs.len() {
+                costs.push(f64::INFINITY);
+            }
+            costs[class as usize] = costs[class as usize].min(f64::from(cost));
+            class_of_operator.push(class);
+        }
+
+        let mut classes = Classes {
+            class_offsets: vec![0; costs.len() + 1],
+            class_slots: Vec::new(),
+            class_of_slot: Vec::new(),
+            pattern_of_slot: Vec::new(),
+            slot_of_pair: Vec::with_capacity(abstractions.num_pairs()),
+            label_offsets: Vec::with_capacity(abstractions.len()),
+            costs,
+        };
+        let mut slot_of_class = vec![u32::MAX; classes.costs.len()];
+        for p in abstractions.ids() {
+            let projection = abstractions.projection(p);
+            let mut offsets = vec![classes.class_of_slot.len() as u32];
+            for label in projection.labels() {
+                let first = classes.class_of_slot.len();
+                for o in projection.label_operators(label) {
+                    let class = class_of_operator[o.index()];
+                    let slot = &mut slot_of_class[class as usize];
+                    if *slot == u32::MAX || (*slot as usize) < first {
+                        *slot = classes.class_of_slot.len() as u32;
+                        classes.class_of_slot.push(class);
+                        classes.pattern_of_slot.push(p.0);
+                        classes.class_offsets[class as usize + 1] += 1;
+                    }
+                    classes.slot_of_pair.push(*slot);
+                }
+                offsets.push(classes.class_of_slot.len() as u32);
+            }
+            classes.label_offsets.push(offsets);
+        }
+        for class in 0..classes.costs.len() {
+            classes.class_offsets[class + 1] += classes.class_offsets[class];
+        }
+        let mut next = classes.class_offsets.clone();
+        classes.class_slots = vec![0; classes.class_of_slot.len()];
+        for (slot, &class) in classes.class_of_slot.iter().enumerate() {
+            classes.class_slots[next[class as usize] as usize] = slot as u32;
+            next[class as usize] += 1;
+        }
+        classes
+    }
+
+    /// The number of classes.
+    pub(super) fn len(&self) -> usize {
+        self.costs.len()
+    }
+
+    /// The number of slots.
+    pub(super) fn num_slots(&self) -> usize {
+        self.class_of_slot.len()
+    }
+
+    /// The cost of a class in units.
+    #[inline]
+    pub(super) fn cost(&self, class: u32) -> f64 {
+        self.costs[class as usize]
+    }
+
+    /// The slots of a class.
+    #[inline]
+    pub(super) fn slots(&self, class: u32) -> &[u32] {
+        let range = self.class_offsets[class as usize]..self.class_offsets[class as usize + 1];
+        &self.class_slots[range.start as usize..range.end as usize]
+    }
+
+    /// The class of a slot.
+    #[inline]
+    pub(super) fn class(&self, slot: u32) -> u32 {
+        self.class_of_slot[slot as usize]
+    }
+
+    /// The pattern of a slot.
+    #[inline]
+    pub(super) fn pattern(&self, slot: u32) -> u32 {
+        self.pattern_of_slot[slot as usize]
+    }
+
+    /// The slot of each pair of the collection.
+    pub(super) fn slot_of_pair(&self) -> &[u32] {
+        &self.slot_of_pair
+    }
+}
+
+/// The part of a projection that matters for one abstract state.
+///
+/// Node 0 is the state itself and the last node stands for all goals; they are the same node if
+/// the state is a goal.
+#[derive(Clone, Debug)]
+pub(super) struct Network {
+    /// The arcs that leave node v are `arcs[first_arc[v]..first_arc[v + 1]]`.
+    first_arc: Box<[u32]>,
+    arcs: Box<[Arc]>,
+    /// The slots of each label that occurs.
+    labels: Box<[Range<u32>]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arc {
+    head: u32,
+    label: u32,
+}
+
+impl Network {
+    /// What matters for the abstract state `source`, from which the goal can be reached.
+    fn new(
+        abstractions: &Abstractions,
+        classes: &Classes,
+        pattern: PatternId,
+        source: u32,
+    ) -> Network {
+        const UNSEEN: u32 = u32::MAX;
+        let projection = abstractions.projection(pattern);
+        let distances = abstractions.distances(pattern);
+        let slots = &classes.label_offsets[pattern.index()];
+        let mut node_of = vec![UNSEEN; projection.num_states()];
+        let mut label_of = vec![UNSEEN; projection.num_labels()];
+        let mut labels = Vec::new();
+        let mut states = vec![source];
+        let mut first_arc = vec![0];
+        let mut arcs = Vec::new();
+        // The goal's number is known at the end only.
+        const GOAL: u32 = u32::MAX - 1;
+        node_of[source as usize] = 0;
+        let mut next = 0;
+        while next < states.len() && !projection.is_goal(source) {
+            let state = states[next];
+            next += 1;
+            for (_, label, target) in projection.transitions_from(state) {
+                if distances[target as usize] == INFINITY || target == source {
+                    continue; // A path that returns to where it began is never needed.
+                }
+                let head = if projection.is_goal(target) {
+                    GOAL
+                } else {
+                    let node = &mut node_of[target as usize];
+                    if *node == UNSEEN {
+                        *node = states.len() as u32;
+                        states.push(target);
+                    }
+                    *node
+                };
+                let local = &mut label_of[label.index()];
+                if *local == UNSEEN {
+                    *local = labels.len() as u32;
+                    labels.push(slots[label.index()]..slots[label.index() + 1]);
+                }
+                arcs.push(Arc { head, label: *local });
+            }
+            first_arc.push(arcs.len() as u32);
+        }
+        let goal = first_arc.len() as u32 - 1;
+        for arc in arcs.iter_mut().filter(|arc| arc.head == GOAL) {
+            arc.head = goal;
+        }
+        Network { first_arc: first_arc.into(), arcs: arcs.into(), labels: labels.into() }
+    }
+
+    /// Whether the abstract state is a goal.
+    pub(super) fn is_trivial(&self) -> bool {
+        self.arcs.is_empty()
+    }
+
+    /// The slots with a transition in the network.
+    pub(super) fn slots(&self) -> impl Iterator<Item = u32> {
+        self.labels.iter().flat_map(|slots| slots.clone())
+    }
+
+    fn goal(&self) -> usize {
+        self.first_arc.len() - 1
+    }
+
+    fn memory_bytes(&self) -> usize {
+        4 * self.first_arc.len()
+            + size_of::<Arc>() * self.arcs.len()
+            + size_of::<Range<u32>>() * self.labels.len()
+            + size_of::<Network>()
+    }
+}
+
+/// The networks of abstract states, made when first asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Networks {
+    known: Vec<FxHashMap<u32, Rc<Network>>>,
+    bytes: usize,
+}
+
+/// Networks are forgotten when they take more than this.
+const MOST_NETWORK_BYTES: usize = 256 << 20;
+
+impl Networks {
+    /// No networks yet, for a collection of this many patterns.
+    pub(super) fn new(num_patterns: usize) -> Networks {
+        Networks { known: vec![FxHashMap::default(); num_patterns], bytes: 0 }
+    }
+
+    /// The network of each pattern for a state that is no dead end of any projection.
+    pub(super) fn of_state(
+        &mut self,
+        abstractions: &Abstractions,
+        classes: &Classes,
+        state: &[Value],
+        networks: &mut Vec<Rc<Network>>,
+    ) {
+        networks.clear();
+        if self.bytes > MOST_NETWORK_BYTES {
+            self.known.iter_mut().for_each(FxHashMap::clear);
+            self.bytes = 0;
+        }
+        for (p, known) in abstractions.ids().zip(&mut self.known) {
+            let source = abstractions.projection(p).abstract_state(state);
+            let network = known.entry(source).or_insert_with(|| {
+                let network = Network::new(abstractions, classes, p, source);
+                self.bytes += network.memory_bytes();
+                Rc::new(network)
+            });
+            networks.push(Rc::clone(network));
+        }
+    }
+}
+
+/// Finds shortest paths; holds the memory for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PathSearch {
+    heap: BinaryHeap<Entry>,
+    label_costs: Vec<f64>,
+    distances: Vec<f64>,
+    /// The node and the label by which each node was reached last.
+    parents: Vec<(u32, u32)>,
+}
+
+/// A node with its tentative distance; the nearest is the greatest.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    distance: f64,
+    node: u32,
+}
+
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Entry) -> Ordering {
+        other.distance.total_cmp(&self.distance).then(other.node.cmp(&self.node))
+    }
+}
+
+impl PartialOrd for Entry {
+    #[inline]
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
+
+impl PathSearch {
+    /// The distance from the network's state to the goals for these costs of slots, and the slots
+    /// used by one shortest path, sorted, with repetitions.
+    pub(super) fn shortest_path(
+        &mut self,
+        network: &Network,
+        costs: &[f64],
+        path: &mut Vec<u32>,
+    ) -> f64 {
+        path.clear();
+        self.label_costs.clear();
+        self.label_costs.extend(network.labels.iter().map(|slots| {
+            let costs = &costs[slots.start as usize..slots.end as usize];
+            costs.iter().copied().fold(f64::INFINITY, f64::min)
+        }));
+        let goal = network.goal();
+        self.distances.clear();
+        self.distances.resize(goal + 1, f64::INFINITY);
+        if self.parents.len() <= goal {
+            self.parents.resize(goal + 1, (0, 0));
+        }
+        self.heap.clear();
+        self.distances[0] = 0.0;
+        self.heap.push(Entry { distance: 0.0, node: 0 });
+        while let Some(Entry { distance, node }) = self.heap.pop() {
+            let node = node as usize;
+            if node == goal {
+                break;
+            }
+            if distance > self.distances[node] {
+                continue; // Reached on a shorter way since.
+            }
+            let leaving = network.first_arc[node] as usize..network.first_arc[node + 1] as usize;
+            for arc in &network.arcs[leaving] {
+                let through = distance + self.label_costs[arc.label as usize];
+                let head = arc.head as usize;
+                // Whatever is no nearer than the goal so far cannot lie on a shorter path.
+                if through < self.distances[head] && through < self.distances[goal] {
+                    self.distances[head] = through;
+                    self.parents[head] = (node as u32, arc.label);
+                    self.heap.push(Entry { distance: through, node: arc.head });
+                }
+            }
+        }
+        let mut node = goal as u32;
+        while node != 0 {
+            let (parent, label) = self.parents[node as usize];
+            let slots = network.labels[label as usize].clone();
+            let cheapest = slots.min_by(|&a, &b| costs[a as usize].total_cmp(&costs[b as usize]));
+            path.push(cheapest.expect("a label has slots"));
+            node = parent;
+        }
+        path.sort_unstable();
+        self.distances[goal]
+    }
+}
