@@ -1,3 +1,235 @@
-//! From PDDL to a finite-domain [`Task`](crate::task::Task), and the `.sas` format.
+//! From PDDL to a finite-domain [`Task`] (Helmert 2009, *Concise finite-domain representations
+//! for PDDL planning tasks*), and the `.sas` format.
+//!
+//! Stages: [`normalize`](self) conditions → ground by relaxed reachability → find invariants →
+//! choose variables → encode operators → remove unreachable values → order the variables and
+//! remove irrelevant ones.
+//! Guarantees: the task has the variables, values, operators, goal and mutex groups that Fast
+//! Downward's translator produces; no stage depends on the order of hash tables.
+//! Axioms and conditional effects that remain after simplification are refused by name and
+//! position. A task without a solution in the delete relaxation becomes a task whose goal is
+//! unreachable, not an error.
 
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use crate::pddl::{Domain, PddlError, Problem};
+use crate::task::Task;
+
+mod constraints;
+mod encode;
+mod fdr;
+mod finish;
+mod ground;
+mod groups;
+mod invariants;
+mod join;
+mod lifted;
+mod normalize;
+mod operators;
+mod order;
+mod relation;
 pub mod sas;
+mod simplify;
+
+use fdr::{FdrTask, FdrVariable};
+use groups::FactId;
+use simplify::GoalStatus;
+
+/// Why translation stopped early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum Interrupt {
+    /// The time limit was reached.
+    #[error("out of time")]
+    OutOfTime,
+    /// The memory limit was reached.
+    #[error("out of memory")]
+    OutOfMemory,
+    /// Somebody asked to stop.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+/// Why a task could not be translated.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum TranslateError {
+    /// The task uses something that is not supported, or refers to a value that is not given.
+    #[error("{0}")]
+    Pddl(PddlError),
+    /// A limit was reached.
+    #[error("translation stopped: {0}")]
+    Interrupted(Interrupt),
+}
+
+impl From<Interrupt> for TranslateError {
+    fn from(interrupt: Interrupt) -> TranslateError {
+        TranslateError::Interrupted(interrupt)
+    }
+}
+
+impl From<PddlError> for TranslateError {
+    fn from(error: PddlError) -> TranslateError {
+        TranslateError::Pddl(error)
+    }
+}
+
+/// Limits of a translation.
+pub struct TranslateOptions<'a> {
+    /// Most invariant candidates that are looked at.
+    pub max_invariant_candidates: usize,
+    /// Longest time that is spent on invariants.
+    pub max_invariant_time: Duration,
+    /// Asked every few milliseconds whether to stop.
+    pub interrupt: &'a dyn Fn() -> Option<Interrupt>,
+}
+
+impl Default for TranslateOptions<'_> {
+    fn default() -> Self {
+        TranslateOptions {
+            max_invariant_candidates: 100_000,
+            max_invariant_time: Duration::from_secs(300),
+            interrupt: &|| None,
+        }
+    }
+}
+
+/// Asks now and then whether to stop.
+struct Poll<'a> {
+    interrupt: &'a dyn Fn() -> Option<Interrupt>,
+    countdown: Cell<u32>,
+}
+
+impl<'a> Poll<'a> {
+    /// How many ticks pass between two looks at the limits.
+    const TICKS: u32 = 1 << 14;
+
+    fn new(interrupt: &'a dyn Fn() -> Option<Interrupt>) -> Poll<'a> {
+        Poll { interrupt, countdown: Cell::new(Self::TICKS) }
+    }
+
+    /// Counts one small step.
+    #[inline]
+    fn tick(&self) -> Result<(), Interrupt> {
+        let left = self.countdown.get();
+        if left > 0 {
+            self.countdown.set(left - 1);
+            return Ok(());
+        }
+        self.countdown.set(Self::TICKS);
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), Interrupt> {
+        match (self.interrupt)() {
+            None => Ok(()),
+            Some(interrupt) => Err(interrupt),
+        }
+    }
+}
+
+/// Translates a problem of a domain.
+pub fn translate(
+    domain: &Domain,
+    problem: &Problem,
+    options: &TranslateOptions<'_>,
+) -> Result<Task, TranslateError> {
+    let poll = Poll::new(options.interrupt);
+    let lifted = normalize::normalize(domain, problem)?;
+    let mut reachable = ground::ground(domain, problem, &lifted, &poll)?;
+    let Some(goal) = lifted.goal.as_ref().filter(|_| reachable.goal) else {
+        return Ok(finish::trivial_task(domain, problem, false));
+    };
+
+    let limits = invariants::Limits {
+        candidates: options.max_invariant_candidates,
+        deadline: Instant::now() + options.max_invariant_time,
+    };
+    let invariants = invariants::find_invariants(&lifted, &reachable.unequal, &limits, &poll)?;
+    let reachable_rows: Vec<u32> = reachable.relations.iter().map(|r| r.len() as u32).collect();
+    let names = groups::NameOrder::new(domain, problem, lifted.arities.len());
+    let quantified =
+        operators::prepare_effects(&lifted, &reachable.domains, &mut reachable.relations);
+    let groups = groups::mutex_groups(&invariants, &problem.init, &mut reachable.relations, &names);
+    let relations = &reachable.relations;
+    let fluent = (0..relations.len()).filter(|&p| reachable.fluent[p]);
+    let facts = fluent
+        .flat_map(|p| (0..reachable_rows[p]).map(move |row| FactId { predicate: p.into(), row }));
+    let variables = groups::choose_variables(&groups, facts, relations, &names);
+    poll.check()?;
+
+    let encoding =
+        encode::Encoding::new(&variables, &groups, relations, &reachable.fluent, &reachable_rows);
+    let mut encoder = encode::Encoder::new(&encoding);
+    let goal = match encoder.goal(goal) {
+        Ok(goal) => goal,
+        Err(0) => return Ok(finish::trivial_task(domain, problem, false)),
+        Err(_) => {
+            let construct = "a negative goal on a fact that shares its variable is";
+            let error = PddlError::unsupported(&problem.source, problem.goal_span, construct);
+            return Err(error.into());
+        }
+    };
+    if goal.is_empty() {
+        return Ok(finish::trivial_task(domain, problem, true));
+    }
+    let mut init: Vec<u32> = variables.iter().map(|facts| facts.len() as u32).collect();
+    for atom in &problem.init {
+        if reachable.fluent[atom.predicate.index()] {
+            if let Some(fact) =
+                encoding.find(atom.predicate, &atom.args).and_then(|fact| encoding.fact(fact))
+            {
+                init[fact.var.index()] = fact.value;
+            }
+        }
+    }
+    let operators = operators::encode_operators(
+        &lifted,
+        problem,
+        &domain.source,
+        &reachable.instances,
+        &quantified,
+        &mut encoder,
+        &poll,
+    )?;
+    let axiom_of = finish::axioms_by_fact(&lifted, &reachable);
+    let mut task = FdrTask {
+        mutex_groups: groups
+            .iter()
+            .map(|group| {
+                let mut facts: Vec<_> = group.iter().filter_map(|&f| encoding.fact(f)).collect();
+                facts.sort_unstable();
+                facts
+            })
+            .collect(),
+        variables: variables
+            .into_iter()
+            .map(|facts| FdrVariable {
+                axiom: facts.iter().find_map(|fact| axiom_of.get(fact).copied()),
+                values: facts.into_iter().map(Some).chain([None]).collect(),
+            })
+            .collect(),
+        init,
+        goal,
+        operators,
+    };
+    reachable.instances.clear();
+    finish::sort_operators(&mut task, &lifted, &names);
+    poll.check()?;
+
+    let all_variables = task.variables.clone();
+    let (status, constant) = simplify::remove_unreachable(&mut task);
+    match status {
+        GoalStatus::Open => {}
+        GoalStatus::AlwaysTrue => return Ok(finish::trivial_task(domain, problem, true)),
+        GoalStatus::Impossible => return Ok(finish::trivial_task(domain, problem, false)),
+    }
+    poll.check()?;
+    order::order_variables(&mut task);
+    poll.check()?;
+    let constant = constant
+        .into_iter()
+        .filter_map(|fact| all_variables[fact.var.index()].values[fact.value as usize]);
+    finish::finish(task, domain, problem, &lifted, &reachable, constant.collect())
+}

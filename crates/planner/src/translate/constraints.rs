@@ -1,0 +1,121 @@
+//! Systems of equalities and inequalities between variables and constants.
+//!
+//! A system asks for one alternative of each disjunction such that the equalities chosen are
+//! consistent (no two constants become equal) and refute no clause of inequalities.
+//! Variables that no equality joins count as different.
+
+/// A constant or a variable of a schema or an invariant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Sym(pub(super) u32);
+
+/// A conjunction of equalities.
+pub(super) type Equalities = Vec<(Sym, Sym)>;
+
+/// A conjunction of disjunctions of equalities, and clauses of inequalities.
+#[derive(Clone, Debug, Default)]
+pub(super) struct System {
+    /// One alternative of each must hold.
+    disjunctions: Vec<Vec<Equalities>>,
+    /// In each, one pair must differ.
+    inequalities: Vec<Vec<(Sym, Sym)>>,
+}
+
+impl System {
+    pub(super) fn add_equalities(&mut self, equalities: Equalities) {
+        self.disjunctions.push(vec![equalities]);
+    }
+
+    pub(super) fn add_disjunction(&mut self, alternatives: Vec<Equalities>) {
+        self.disjunctions.push(alternatives);
+    }
+
+    pub(super) fn add_inequality(&mut self, clause: Vec<(Sym, Sym)>) {
+        self.inequalities.push(clause);
+    }
+
+    pub(super) fn add_all(&mut self, other: &System) {
+        self.disjunctions.extend_from_slice(&other.disjunctions);
+        self.inequalities.extend_from_slice(&other.inequalities);
+    }
+}
+
+/// Decides systems; holds the union–find structure between calls.
+pub(super) struct Solver {
+    /// Symbols below this are constants.
+    num_constants: u32,
+    parent: Vec<Sym>,
+    /// Roots that were linked, to be undone in reverse.
+    trail: Vec<Sym>,
+}
+
+impl Solver {
+    pub(super) fn new(num_constants: u32) -> Solver {
+        Solver { num_constants, parent: Vec::new(), trail: Vec::new() }
+    }
+
+    pub(super) fn is_constant(&self, sym: Sym) -> bool {
+        sym.0 < self.num_constants
+    }
+
+    pub(super) fn is_solvable(&mut self, system: &System) -> bool {
+        let mut disjunctions: Vec<&[Equalities]> =
+            system.disjunctions.iter().map(Vec::as_slice).collect();
+        disjunctions.sort_by_key(|alternatives| alternatives.len());
+        let solvable = self.search(&disjunctions, &system.inequalities);
+        self.undo(0);
+        solvable
+    }
+
+    fn search(&mut self, disjunctions: &[&[Equalities]], inequalities: &[Vec<(Sym, Sym)>]) -> bool {
+        let Some((alternatives, rest)) = disjunctions.split_first() else {
+            return inequalities
+                .iter()
+                .all(|clause| clause.iter().any(|&(a, b)| self.root(a) != self.root(b)));
+        };
+        alternatives.iter().any(|equalities| {
+            let mark = self.trail.len();
+            let solvable = equalities.iter().all(|&(a, b)| self.unite(a, b))
+                && self.search(rest, inequalities);
+            if !solvable {
+                self.undo(mark);
+            }
+            solvable
+        })
+    }
+
+    fn root(&self, mut sym: Sym) -> Sym {
+        while let Some(&parent) = self.parent.get(sym.0 as usize) {
+            if parent == sym {
+                break;
+            }
+            sym = parent;
+        }
+        sym
+    }
+
+    /// Makes two symbols equal; false if that equates two constants.
+    fn unite(&mut self, a: Sym, b: Sym) -> bool {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return true;
+        }
+        // Constants stay roots.
+        let (child, parent) = if self.is_constant(a) { (b, a) } else { (a, b) };
+        if self.is_constant(child) {
+            return false;
+        }
+        let len = self.parent.len() as u32;
+        if len <= child.0 {
+            self.parent.extend((len..=child.0).map(Sym));
+        }
+        self.parent[child.0 as usize] = parent;
+        self.trail.push(child);
+        true
+    }
+
+    fn undo(&mut self, mark: usize) {
+        for child in self.trail.drain(mark..) {
+            self.parent[child.0 as usize] = child;
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The normalised lifted task: what grounding and invariant synthesis work on.
+//!
+//! Conditions are conjunctions of literals; disjunctions have become several schemas or effects,
+//! existential quantifiers have become parameters, universal ones derived predicates.
+
+use crate::pddl::{NumericExpression, Span, Term, TypeUnion, VariableId};
+use crate::task::{PredicateId, SchemaId};
+
+/// A possibly negated atom over terms.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Literal {
+    pub(super) predicate: PredicateId,
+    pub(super) negated: bool,
+    pub(super) args: Vec<Term>,
+}
+
+impl Literal {
+    pub(super) fn negate(mut self) -> Literal {
+        self.negated = !self.negated;
+        self
+    }
+}
+
+/// A typed variable; its number is unique within its schema.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Variable {
+    pub(super) id: VariableId,
+    pub(super) types: TypeUnion,
+}
+
+/// A conjunction of literals with existentially quantified variables.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Conjunction {
+    pub(super) variables: Vec<Variable>,
+    pub(super) literals: Vec<Literal>,
+}
+
+/// One effect: for all `variables`, if `condition` holds then `literal` becomes true.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Effect {
+    pub(super) variables: Vec<Variable>,
+    pub(super) condition: Vec<Literal>,
+    pub(super) literal: Literal,
+    /// What to show when the effect cannot be represented.
+    pub(super) span: Span,
+}
+
+/// An action schema with a conjunctive precondition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Schema {
+    /// The action it stems from; several schemas may share it.
+    pub(super) action: SchemaId,
+    /// The parameters of the action, then those of existential quantifiers.
+    pub(super) parameters: Vec<Variable>,
+    /// How many parameters are those of the action.
+    pub(super) num_action_parameters: usize,
+    /// An upper bound of the variable numbers.
+    pub(super) num_variables: usize,
+    pub(super) precondition: Vec<Literal>,
+    pub(super) effects: Vec<Effect>,
+    pub(super) cost: Option<NumericExpression>,
+}
+
+/// A rule of a derived predicate; the first variables are the arguments of its head.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Axiom {
+    pub(super) head: Literal,
+    pub(super) variables: Vec<Variable>,
+    pub(super) num_variables: usize,
+    pub(super) condition: Vec<Literal>,
+    pub(super) origin: AxiomOrigin,
+}
+
+/// The construct that made an axiom necessary, for error messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct AxiomOrigin {
+    pub(super) construct: &'static str,
+    pub(super) span: Span,
+    /// Whether the span lies in the problem file.
+    pub(super) in_problem: bool,
+}
+
+/// A normalised task.
+#[derive(Clone, Debug)]
+pub(super) struct LiftedTask {
+    /// Number of arguments of each predicate: those of the domain, `=`, then derived ones that
+    /// normalisation introduced.
+    pub(super) arities: Vec<usize>,
+    /// The predicate `=`.
+    pub(super) equality: PredicateId,
+    pub(super) schemas: Vec<Schema>,
+    pub(super) axioms: Vec<Axiom>,
+    /// The goal, or nothing if it is plainly false.
+    pub(super) goal: Option<Vec<Literal>>,
+}
