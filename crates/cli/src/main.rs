@@ -2,6 +2,7 @@
 
 mod exit;
 mod experiment;
+mod explain;
 mod heuristic;
 mod input;
 mod memory;
@@ -27,6 +28,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Explain(explain::Args),
     Experiment(experiment::Args),
 }
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Plan(args) => plan::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Experiment(args) => experiment::run(args),
     };
     result.unwrap_or_else(|error| {

@@ -6,8 +6,9 @@ mod example;
 use std::collections::BTreeSet;
 
 use example::{EXAMPLE_STATE, example_task};
+use lcp::graph::draw::{self, DrawOptions};
 use lcp::graph::{Entity, GraphKind, StateGraph, TaskGraph};
-use planner::task::{Atom, ObjectId, PredicateId, Symbol, Task, VarId};
+use planner::task::{Atom, ObjectId, Operator, PredicateId, Symbol, Task, VarId};
 
 /// The name the figure gives to a node.
 fn name(entity: Entity) -> String {
@@ -175,4 +176,63 @@ fn static_encoding_without_static_atoms_adds_arguments_only() {
          F2 - c2: 1",
     );
     assert_eq!(added, expected);
+}
+
+#[test]
+fn drawings_show_the_figure() {
+    let task = example_task();
+    let options = DrawOptions { title: "Π_X <FLG>".to_string(), every_action: false };
+    let boxes = |svg: &str| svg.matches("<g><title>").count();
+    let lines = |svg: &str, colour: &str| {
+        svg.lines()
+            .filter(|l| l.contains("C") && l.contains(&format!("stroke=\"{colour}\"")))
+            .count()
+    };
+
+    let graph = TaskGraph::new(&task, GraphKind::Flg);
+    let svg = draw::svg(&task, &graph.of_state(&EXAMPLE_STATE), &options);
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    assert!(svg.contains("Π_X &lt;FLG&gt;"));
+    assert_eq!(boxes(&svg), 8);
+    let (cadet_blue, black, blue) = ("#74729a", "#000000", "#0000ff");
+    assert_eq!(lines(&svg, cadet_blue), 4);
+    assert_eq!((lines(&svg, black), lines(&svg, blue)), (3, 3));
+    // The fill of each value as in the figure: F1 violet, T1 red, F2 green, T2 yellow.
+    for (label, fill) in [
+        ("¬p1(c1)", "#800080"),
+        ("p1(c1)", "#b6321c"),
+        ("¬p2(c2)", "#009b55"),
+        ("p2(c2)", "#ffdf42"),
+    ] {
+        let line = svg.lines().find(|line| line.contains(&format!(">{label}<"))).unwrap();
+        assert!(line.contains(fill), "{line}");
+    }
+
+    let graph = TaskGraph::new(&task, GraphKind::Aoag);
+    let svg = draw::svg(&task, &graph.of_state(&EXAMPLE_STATE), &options);
+    let orange = "#ff8000";
+    assert_eq!(boxes(&svg), 6);
+    assert_eq!((lines(&svg, orange), lines(&svg, blue)), (4, 1));
+
+    let dot = draw::dot(&task, &graph.of_state(&EXAMPLE_STATE), &options);
+    assert_eq!(dot.matches(" -- ").count(), 5);
+    assert_eq!(dot.matches("fillcolor").count(), 6);
+}
+
+#[test]
+fn indistinguishable_actions_share_a_box() {
+    // Two more copies of o2 with another argument: the FLG cannot tell the three apart.
+    let mut task = example_task();
+    for _ in 0..2 {
+        let copy = Operator { args: [ObjectId(0)].into(), ..task.operators[1].clone() };
+        task.operators.push(copy);
+    }
+    let graph = TaskGraph::new(&task, GraphKind::Flg);
+    let state = graph.of_state(&EXAMPLE_STATE);
+    let draw = |every_action| {
+        draw::svg(&task, &state, &DrawOptions { every_action, ..DrawOptions::default() })
+    };
+    assert!(draw(false).contains("a2 × 3"));
+    assert_eq!(draw(false).matches("<g><title>").count(), 8);
+    assert_eq!(draw(true).matches("<g><title>").count(), 10);
 }
