@@ -113,6 +113,11 @@ impl TaskPositions {
         }
     }
 
+    /// The pair of each scored position, in order; none where the operator is not relevant.
+    pub fn pairs(&self) -> &[Option<u32>] {
+        &self.pair
+    }
+
     /// The backward pass of [`TaskPositions::shares`]: adds ∂loss/∂score of each position to
     /// `d_scores[token]`, where `token` names the score that each position used.
     pub fn shares_backward(

@@ -1,0 +1,60 @@
+//! What validation compares with: uniform and saturated partitioning at the same states.
+
+use planner::partition::{PartitionScratch, Partitioner, Saturated, Uniform};
+use rayon::prelude::*;
+
+use crate::engine::Item;
+use crate::examples::{ExampleId, Examples, TaskExamples};
+use crate::loss::value_of;
+
+/// Mean of h / reference over the states.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Baselines {
+    /// Of uniform partitioning.
+    pub uniform: f64,
+    /// Of saturated partitioning with a greedy order for the state.
+    pub scp: f64,
+}
+
+/// The states that count, with the h that a bound is measured against, and the baselines there.
+///
+/// The reference is h_OCP, or where it is not known the better of the baselines; dead ends and
+/// states with h_OCP = 0 do not count.
+pub fn baselines(examples: &Examples) -> (Vec<Item>, Baselines) {
+    let values: Vec<(Item, f64, f64)> = examples
+        .tasks
+        .par_iter()
+        .enumerate()
+        .flat_map_iter(|(t, task)| of_task(t as u32, task))
+        .collect();
+    let mean = |value: fn(&(Item, f64, f64)) -> f64| {
+        values.iter().map(|v| value(v) / v.0.reference).sum::<f64>() / values.len().max(1) as f64
+    };
+    let baselines = Baselines { uniform: mean(|v| v.1), scp: mean(|v| v.2) };
+    (values.iter().map(|v| v.0).collect(), baselines)
+}
+
+fn of_task(t: u32, task: &TaskExamples) -> Vec<(Item, f64, f64)> {
+    let abstractions = &task.abstractions;
+    let mut scratch = PartitionScratch::default();
+    let mut saturated = Saturated::new(abstractions);
+    let mut values = Vec::new();
+    for (s, state) in task.states.iter().enumerate() {
+        if abstractions.is_dead_end(&state.values) {
+            continue;
+        }
+        let mut value = |partitioner: &mut dyn Partitioner| {
+            let partitioning = partitioner.partition(abstractions, &state.values, None)?;
+            value_of(abstractions, &partitioning, &state.values, &mut scratch)
+        };
+        let (Some(uniform), Some(scp)) = (value(&mut Uniform), value(&mut saturated)) else {
+            continue;
+        };
+        let reference = state.h_ocp.unwrap_or(uniform.max(scp));
+        if reference > 0.0 {
+            let id = ExampleId { task: t, state: s as u32 };
+            values.push((Item { id, reference }, uniform, scp));
+        }
+    }
+    values
+}

@@ -1,0 +1,167 @@
+//! Everything that decides how a model is trained, with the paper's choices as a preset.
+
+use std::fmt;
+use std::str::FromStr;
+
+use lcp::graph::GraphKind;
+use lcp::network::{Attention, NetworkConfig, TokenScope};
+use lcp::predict::Softmax;
+use serde::{Deserialize, Serialize};
+
+use crate::loss::Loss;
+use crate::network::Dropout;
+use crate::optimiser::{AdamWConfig, ScheduleConfig};
+
+/// A named set of choices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preset {
+    /// The paper's network and training.
+    Paper,
+    /// A projection to a small width, L = 3, means instead of attention, only relevant pairs,
+    /// trained on the bound: minutes on one core.
+    Compact,
+}
+
+impl FromStr for Preset {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Preset, String> {
+        match name {
+            "paper" => Ok(Preset::Paper),
+            "compact" => Ok(Preset::Compact),
+            _ => Err(format!("no preset `{name}` (there are: paper, compact)")),
+        }
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Preset::Paper => "paper",
+            Preset::Compact => "compact",
+        })
+    }
+}
+
+/// What computes scores and gradients.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// The hand-written passes of `lcp`, parallel over states; no dropout.
+    Native,
+    /// burn on the CPU.
+    Burn,
+    /// burn on an NVIDIA GPU.
+    Cuda,
+}
+
+impl FromStr for EngineKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<EngineKind, String> {
+        match name {
+            "native" => Ok(EngineKind::Native),
+            "burn" => Ok(EngineKind::Burn),
+            "cuda" => Ok(EngineKind::Cuda),
+            _ => Err(format!("no engine `{name}` (there are: native, burn, cuda)")),
+        }
+    }
+}
+
+/// The choices of one training run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TrainConfig {
+    /// The graph whose colours are features.
+    pub graph: GraphKind,
+    /// L, the number of refinements.
+    pub iterations: usize,
+    /// The network's shape; its input is set by the vocabulary.
+    pub network: NetworkConfig,
+    /// Who competes for an operator's cost.
+    pub softmax: Softmax,
+    /// Shares of activations zeroed while training.
+    pub dropout: Dropout,
+    /// The loss.
+    pub loss: Loss,
+    /// States per step.
+    pub batch: usize,
+    /// States of one task that go into a batch together; more share more computation.
+    pub chunk: usize,
+    /// Epochs at most.
+    pub epochs: usize,
+    /// The optimiser.
+    pub adamw: AdamWConfig,
+    /// The learning rate over time.
+    pub schedule: ScheduleConfig,
+    /// Seconds of training at most, measured over all resumed runs.
+    pub time_limit_s: Option<f64>,
+    /// What computes.
+    pub engine: EngineKind,
+    /// The seed of all random numbers.
+    pub seed: u64,
+}
+
+impl TrainConfig {
+    /// The choices of a preset.
+    pub fn preset(preset: Preset) -> TrainConfig {
+        match preset {
+            Preset::Paper => TrainConfig::paper(),
+            Preset::Compact => TrainConfig::compact(),
+        }
+    }
+
+    /// The paper: FLG, L = 2, KL divergence from optimal partitionings.
+    pub fn paper() -> TrainConfig {
+        TrainConfig {
+            graph: GraphKind::Flg,
+            iterations: 2,
+            network: NetworkConfig::paper(1),
+            softmax: Softmax::Paper,
+            dropout: Dropout::PAPER,
+            loss: Loss::Kl,
+            batch: 4,
+            chunk: 1,
+            epochs: 100,
+            adamw: AdamWConfig::default(),
+            schedule: ScheduleConfig {
+                learning_rate: 1e-5,
+                factor: 0.1,
+                patience: 5,
+                stop_after: 15,
+                min_improvement: 1e-4,
+            },
+            time_limit_s: None,
+            engine: EngineKind::Burn,
+            seed: 0,
+        }
+    }
+
+    /// The small network trained on the bound.
+    pub fn compact() -> TrainConfig {
+        TrainConfig {
+            iterations: 3,
+            network: NetworkConfig {
+                width: Some(32),
+                attention: Attention::Mean,
+                mlp_ratio: 1.0,
+                tokens: TokenScope::Relevant,
+                ..NetworkConfig::paper(1)
+            },
+            softmax: Softmax::Masked,
+            dropout: Dropout::NONE,
+            loss: Loss::Bound,
+            batch: 16,
+            chunk: 4,
+            epochs: 60,
+            schedule: ScheduleConfig {
+                learning_rate: 3e-3,
+                factor: 0.4,
+                patience: 3,
+                stop_after: 12,
+                min_improvement: 1e-4,
+            },
+            engine: EngineKind::Native,
+            ..TrainConfig::paper()
+        }
+    }
+}

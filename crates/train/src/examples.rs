@@ -1,0 +1,215 @@
+//! Examples: sampled states with everything that the network and the losses read of them.
+//!
+//! A [`TaskExamples`] holds a task's projections, the places of its tokens, and for every
+//! (pattern, abstract state) of its states the feature row of each place, computed once.
+//! Rows are numbered across tasks, so that a batch may mix them.
+
+use std::sync::Arc;
+
+use lcp::graph::GraphKind;
+use lcp::network::NetworkConfig;
+use lcp::network::tokens::Batch;
+use lcp::network::train_pass::FeatureRows;
+use lcp::predict::{Softmax, TaskPositions, feature_generator, patterns_of};
+use lcp::wl::{FeatureError, Vocabulary, VocabularyBuilder};
+use planner::abstraction::{Abstractions, PatternId};
+use planner::task::{Task, Value};
+use rustc_hash::FxHashMap;
+
+/// A task with sampled states.
+pub struct TaskStates {
+    /// The name, for reports.
+    pub name: String,
+    /// The task.
+    pub task: Task,
+    /// Its projections.
+    pub abstractions: Abstractions,
+    /// The states.
+    pub states: Vec<LabelledState>,
+}
+
+/// A state and what is known of its best partitioning.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LabelledState {
+    /// One value per variable.
+    pub values: Vec<Value>,
+    /// The value of the optimal partitioning, if it was computed.
+    pub h_ocp: Option<f64>,
+    /// The optimal share of its operator's cost for each pair, if it was computed.
+    pub shares: Option<Box<[f32]>>,
+}
+
+/// The distinct feature rows of all tasks.
+#[derive(Default)]
+pub struct Rows {
+    rows: Vec<Box<[(u32, u32)]>>,
+    number: FxHashMap<Box<[(u32, u32)]>, u32>,
+}
+
+impl Rows {
+    fn intern(&mut self, row: &[(u32, u32)]) -> u32 {
+        if let Some(&number) = self.number.get(row) {
+            return number;
+        }
+        let number = self.rows.len() as u32;
+        self.rows.push(row.into());
+        self.number.insert(row.into(), number);
+        number
+    }
+
+    /// The number of distinct rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+impl FeatureRows for Rows {
+    fn row(&self, row: u32) -> &[(u32, u32)] {
+        &self.rows[row as usize]
+    }
+}
+
+/// One task's examples.
+pub struct TaskExamples {
+    /// The name, for reports.
+    pub name: String,
+    /// The task's projections.
+    pub abstractions: Abstractions,
+    /// The places of its tokens.
+    pub places: TaskPositions,
+    /// The states.
+    pub states: Vec<LabelledState>,
+    /// For each pattern, where the rows of an abstract state begin in `row_of_place`.
+    entries: Vec<FxHashMap<u32, u32>>,
+    /// Rows in the order of a pattern's places.
+    row_of_place: Vec<u32>,
+}
+
+/// The examples of several tasks under one vocabulary and one network.
+pub struct Examples {
+    /// The distinct rows.
+    pub rows: Rows,
+    /// The tasks.
+    pub tasks: Vec<TaskExamples>,
+}
+
+/// A state among [`Examples`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExampleId {
+    /// The task.
+    pub task: u32,
+    /// The state of the task.
+    pub state: u32,
+}
+
+/// The colours of all states of all tasks.
+pub fn vocabulary(kind: GraphKind, iterations: usize, tasks: &[TaskStates]) -> Vocabulary {
+    let mut builder = VocabularyBuilder::new(kind, iterations);
+    for task in tasks {
+        let states: Vec<&[Value]> = task.states.iter().map(|s| s.values.as_slice()).collect();
+        builder.observe(&task.task, &patterns_of(&task.abstractions), &states);
+    }
+    builder.finish()
+}
+
+impl Examples {
+    /// Computes the features of all states.
+    pub fn new(
+        tasks: Vec<TaskStates>,
+        vocabulary: &Arc<Vocabulary>,
+        config: &NetworkConfig,
+        softmax: Softmax,
+    ) -> Result<Examples, FeatureError> {
+        let mut examples = Examples { rows: Rows::default(), tasks: Vec::new() };
+        for task in tasks {
+            let places = TaskPositions::new(&task.abstractions, config, softmax);
+            examples.add(task, vocabulary, places)?;
+        }
+        Ok(examples)
+    }
+
+    fn add(
+        &mut self,
+        task: TaskStates,
+        vocabulary: &Arc<Vocabulary>,
+        places: TaskPositions,
+    ) -> Result<(), FeatureError> {
+        let TaskStates { name, task, abstractions, states } = task;
+        let mut features = feature_generator(&task, &abstractions, vocabulary.clone(), usize::MAX)?;
+        let mut entries = vec![FxHashMap::default(); abstractions.len()];
+        let mut row_of_place = Vec::new();
+        let mut number_of_row: FxHashMap<u32, u32> = FxHashMap::default();
+        for state in &states {
+            let rows = features.state_rows(&state.values);
+            for (p, entries) in entries.iter_mut().enumerate() {
+                let rank = abstract_state(&abstractions, p, &state.values);
+                if entries.contains_key(&rank) {
+                    continue;
+                }
+                let start = row_of_place.len();
+                entries.insert(rank, start as u32);
+                places.feature_rows(rows.pattern(p), p, &mut row_of_place);
+                for row in &mut row_of_place[start..] {
+                    *row = *number_of_row.entry(*row).or_insert_with(|| {
+                        self.rows.intern(rows.row_table().row(lcp::wl::RowId(*row)))
+                    });
+                }
+            }
+        }
+        let task = TaskExamples { name, abstractions, places, states, entries, row_of_place };
+        self.tasks.push(task);
+        Ok(())
+    }
+
+    /// All states, task by task.
+    pub fn ids(&self) -> impl Iterator<Item = ExampleId> + '_ {
+        let of_task = |(t, task): (usize, &TaskExamples)| {
+            (0..task.states.len() as u32).map(move |state| ExampleId { task: t as u32, state })
+        };
+        self.tasks.iter().enumerate().flat_map(of_task)
+    }
+
+    /// A state with its task.
+    pub fn example(&self, id: ExampleId) -> (&TaskExamples, &LabelledState) {
+        let task = &self.tasks[id.task as usize];
+        (task, &task.states[id.state as usize])
+    }
+
+    /// The distinct tokens of several states.
+    pub fn batch(&self, config: &NetworkConfig, ids: &[ExampleId]) -> Batch {
+        let rows: Vec<Vec<u32>> = ids
+            .iter()
+            .map(|&id| {
+                let (task, state) = self.example(id);
+                task.row_of_position(state)
+            })
+            .collect();
+        let positions = ids.iter().map(|id| &self.tasks[id.task as usize].places.positions);
+        Batch::of_tasks(config, positions.zip(rows.iter().map(Vec::as_slice)))
+    }
+}
+
+impl TaskExamples {
+    /// The feature row of each position in a state.
+    fn row_of_position(&self, state: &LabelledState) -> Vec<u32> {
+        let positions = &self.places.positions;
+        let mut rows = vec![0; positions.len()];
+        for (p, entries) in self.entries.iter().enumerate() {
+            let start = entries[&abstract_state(&self.abstractions, p, &state.values)] as usize;
+            let places = positions.of_pattern(p);
+            for (&position, &row) in places.iter().zip(&self.row_of_place[start..]) {
+                rows[position as usize] = row;
+            }
+        }
+        rows
+    }
+}
+
+fn abstract_state(abstractions: &Abstractions, pattern: usize, state: &[Value]) -> u32 {
+    abstractions.projection(PatternId::from(pattern)).abstract_state(state)
+}
