@@ -47,7 +47,7 @@ impl HeuristicArgs {
             Name::Scp => {
                 let abstractions = abstractions(task);
                 let scp = Saturated::new(&abstractions);
-                Box::new(EveryState::with_memory(abstractions, scp, 1))
+                Box::new(EveryState::with_memory(abstractions, scp))
             }
         })
     }

@@ -38,6 +38,8 @@ pub struct Abstractions {
     costs: Vec<Distance>,
     /// Goal distances of each projection under the operators' own costs, in units.
     distances: Vec<Vec<Distance>>,
+    /// The states of pattern p are `state_offsets[p]..state_offsets[p + 1]` among all states.
+    state_offsets: Vec<u32>,
     /// The pairs of pattern p are `pair_offsets[p]..pair_offsets[p + 1]`.
     pair_offsets: Vec<u32>,
     /// The pairs of operator o are `operator_pairs[operator_offsets[o]..operator_offsets[o + 1]]`.
@@ -59,9 +61,12 @@ impl Abstractions {
 
         let largest_sum = distances.iter().map(|d| u64::from(largest_finite(d))).sum();
 
+        let mut state_offsets = vec![0];
         let mut pair_offsets = vec![0];
         let mut operator_offsets = vec![0; task.operators.len() + 1];
         for projection in &projections {
+            state_offsets
+                .push(state_offsets[state_offsets.len() - 1] + projection.num_states() as u32);
             let relevant = projection.relevant_operators();
             pair_offsets.push(pair_offsets[pair_offsets.len() - 1] + relevant.len() as u32);
             for o in relevant {
@@ -89,6 +94,7 @@ impl Abstractions {
             largest_sum,
             costs,
             distances,
+            state_offsets,
             pair_offsets,
             operator_offsets,
             operator_pairs,
@@ -151,6 +157,18 @@ impl Abstractions {
     /// Goal distances in a projection under the operators' own costs, in units.
     pub fn distances(&self, pattern: PatternId) -> &[Distance] {
         &self.distances[pattern.index()]
+    }
+
+    /// The number of abstract states of all projections together.
+    pub fn num_states(&self) -> usize {
+        self.state_offsets[self.projections.len()] as usize
+    }
+
+    /// The places of a projection's states in a vector of all abstract states.
+    #[inline]
+    pub fn states(&self, pattern: PatternId) -> Range<usize> {
+        let p = pattern.index();
+        self.state_offsets[p] as usize..self.state_offsets[p + 1] as usize
     }
 
     /// The sum of the largest finite distances of all projections, in units; no partitioning has

@@ -153,6 +153,15 @@ impl Projection {
         }));
     }
 
+    /// Gives every operator the cost of its label, in the order of
+    /// [`Projection::relevant_operators`]; the inverse of [`Projection::label_costs`].
+    pub fn spread_label_costs(&self, label_costs: &[Distance], costs: &mut [Distance]) {
+        assert_eq!(costs.len(), self.operators.len());
+        for (label, &cost) in self.labels().zip(label_costs) {
+            costs[self.label_range(label)].fill(cost);
+        }
+    }
+
     /// The cost of each label from costs of all operators of the task.
     pub fn label_costs_of_task(&self, costs: &[Distance], label_costs: &mut Vec<Distance>) {
         label_costs.clear();

@@ -9,35 +9,22 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::tables::{Ranks, Tables};
+use super::tables::TableStore;
 use super::{Estimate, Heuristic, HeuristicStatistics};
 use crate::abstraction::Abstractions;
 use crate::partition::{PartitionScratch, Partitioner};
-use crate::task::{Cost, Value};
+use crate::task::Value;
 
 /// Makes a partitioning for every state it evaluates.
 #[derive(Debug)]
 pub struct EveryState<P> {
     abstractions: Arc<Abstractions>,
     partitioner: P,
-    memory: Option<Memory>,
+    /// The partitionings found so far, if they are remembered.
+    memory: Option<TableStore>,
     scratch: PartitionScratch,
     computed: usize,
     time: Duration,
-}
-
-/// The partitionings found so far.
-#[derive(Debug)]
-struct Memory {
-    ranks: Ranks,
-    tables: AnyTables,
-}
-
-/// Tables as narrow as the distances of the collection allow.
-#[derive(Debug)]
-enum AnyTables {
-    Narrow(Tables<u16>),
-    Wide(Tables<u32>),
 }
 
 impl<P: Partitioner> EveryState<P> {
@@ -55,16 +42,9 @@ impl<P: Partitioner> EveryState<P> {
 
     /// The value of a state is the maximum over its partitioning and those kept for earlier
     /// states; kept are those that beat all earlier ones at their own state.
-    ///
-    /// `scale` is the scale of the partitioner's partitionings.
-    pub fn with_memory(abstractions: Arc<Abstractions>, partitioner: P, scale: u32) -> Self {
-        let most = abstractions.largest_sum() * u64::from(scale);
-        let tables = if most <= u64::from(u16::MAX) {
-            AnyTables::Narrow(Tables::new(abstractions.clone(), scale))
-        } else {
-            AnyTables::Wide(Tables::new(abstractions.clone(), scale))
-        };
-        let memory = Some(Memory { ranks: Ranks::new(&abstractions), tables });
+    pub fn with_memory(abstractions: Arc<Abstractions>, partitioner: P) -> EveryState<P> {
+        let scale = partitioner.scale(&abstractions);
+        let memory = Some(TableStore::new(abstractions.clone(), scale));
         EveryState { memory, ..EveryState::new(abstractions, partitioner) }
     }
 }
@@ -74,7 +54,7 @@ impl<P: Partitioner> Heuristic for EveryState<P> {
         if self.abstractions.is_dead_end(state) {
             return Estimate::DeadEnd;
         }
-        let known = self.memory.as_mut().map(|memory| memory.value(&self.abstractions, state));
+        let known = self.memory.as_mut().map(|memory| memory.best(state).h);
         let started = Instant::now();
         self.computed += 1;
         let found = self.partitioner.partition(&self.abstractions, state, known);
@@ -88,55 +68,21 @@ impl<P: Partitioner> Heuristic for EveryState<P> {
         if let Some(memory) = &mut self.memory
             && known.is_some_and(|known| h > known)
         {
-            memory.tables.push(&partitioning);
+            memory.push(&partitioning.goal_distances(&self.abstractions, &mut self.scratch));
         }
         Estimate::AtLeast(known.map_or(h, |known| known.max(h)))
     }
 
     fn statistics(&self) -> HeuristicStatistics {
-        let tables = self.memory.as_ref().map(|memory| &memory.tables);
+        let tables = self.memory.as_ref();
         HeuristicStatistics {
             patterns: self.abstractions.len(),
-            partitions: tables.map_or(0, AnyTables::len),
+            partitions: tables.map_or(0, TableStore::len),
             partitions_computed: self.computed,
             memory_bytes: self.abstractions.memory_bytes()
-                + tables.map_or(0, AnyTables::memory_bytes),
+                + tables.map_or(0, TableStore::memory_bytes),
             partition_s: self.time.as_secs_f64(),
             ..HeuristicStatistics::default()
-        }
-    }
-}
-
-impl Memory {
-    fn value(&mut self, abstractions: &Abstractions, state: &[Value]) -> Cost {
-        let ranks = self.ranks.of(state);
-        let (best, scale) = match &self.tables {
-            AnyTables::Narrow(tables) => (tables.best(ranks), tables.scale()),
-            AnyTables::Wide(tables) => (tables.best(ranks), tables.scale()),
-        };
-        best.map_or(0, |best| abstractions.bound(u64::from(best.sum), scale))
-    }
-}
-
-impl AnyTables {
-    fn push(&mut self, partitioning: &crate::partition::CostPartitioning) {
-        match self {
-            AnyTables::Narrow(tables) => tables.push(partitioning),
-            AnyTables::Wide(tables) => tables.push(partitioning),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            AnyTables::Narrow(tables) => tables.len(),
-            AnyTables::Wide(tables) => tables.len(),
-        }
-    }
-
-    fn memory_bytes(&self) -> usize {
-        match self {
-            AnyTables::Narrow(tables) => tables.memory_bytes(),
-            AnyTables::Wide(tables) => tables.memory_bytes(),
         }
     }
 }

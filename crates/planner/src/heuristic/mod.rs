@@ -2,10 +2,12 @@
 
 mod blind;
 mod every_state;
+mod stored;
 mod tables;
 
 pub use blind::Blind;
 pub use every_state::EveryState;
+pub use stored::{Stored, StoredConfig};
 
 use crate::task::{Cost, Value};
 

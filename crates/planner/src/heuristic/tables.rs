@@ -14,11 +14,11 @@
 use std::sync::Arc;
 
 use crate::abstraction::{Abstractions, Distance, INFINITY};
-use crate::partition::{CostPartitioning, PartitionScratch};
-use crate::task::Value;
+use crate::partition::GoalDistances;
+use crate::task::{Cost, Value};
 
 /// Integers that can be the distances of a table.
-pub(super) trait Lane: Copy + Ord + Default + Into<u32> + TryFrom<u32> {
+trait Lane: Copy + Ord + Default + Into<u32> + TryFrom<u32> {
     /// One row: 32 bytes of them.
     type Row: Copy + Default + std::fmt::Debug + AsRef<[Self]> + AsMut<[Self]>;
     /// How many there are in a row.
@@ -53,7 +53,7 @@ impl Lane for u32 {
 
 /// The ranks of a state in all patterns.
 #[derive(Clone, Debug)]
-pub(super) struct Ranks {
+struct Ranks {
     /// For each pattern the variable and place value of up to two variables …
     pairs: Vec<[(u32, u32); 2]>,
     /// … and the further ones of larger patterns.
@@ -62,7 +62,7 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    pub(super) fn new(abstractions: &Abstractions) -> Ranks {
+    fn new(abstractions: &Abstractions) -> Ranks {
         let mut pairs = Vec::with_capacity(abstractions.len());
         let mut further = Vec::new();
         for (p, projection) in abstractions.projections().iter().enumerate() {
@@ -81,7 +81,7 @@ impl Ranks {
 
     /// The ranks of a state.
     #[inline]
-    pub(super) fn of(&mut self, state: &[Value]) -> &[u32] {
+    fn of(&mut self, state: &[Value]) -> &[u32] {
         for (rank, &[(u, u_place), (v, v_place)]) in self.ranks.iter_mut().zip(&self.pairs) {
             *rank = state[u as usize] * u_place + state[v as usize] * v_place;
         }
@@ -103,86 +103,78 @@ struct Block<L: Lane> {
 
 /// The tables of any number of partitionings with the same scale.
 #[derive(Clone, Debug)]
-pub(super) struct Tables<L: Lane> {
-    abstractions: Arc<Abstractions>,
-    scale: u32,
+struct Tables<L: Lane> {
     blocks: Vec<Block<L>>,
-    scratch: PartitionScratch,
-    table: Vec<Distance>,
 }
 
-/// The best of the stored partitionings for a state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Best {
-    /// The sum of its distances.
-    pub(super) sum: u32,
-    /// Which it is, in order of insertion; the first of equals.
-    pub(super) partitioning: usize,
+impl<L: Lane> Default for Tables<L> {
+    fn default() -> Self {
+        Tables { blocks: Vec::new() }
+    }
 }
 
 impl<L: Lane> Tables<L> {
-    /// No tables; partitionings to come are stored in parts of 1/`scale` unit.
-    pub(super) fn new(abstractions: Arc<Abstractions>, scale: u32) -> Tables<L> {
-        Tables {
-            abstractions,
-            scale,
-            blocks: Vec::new(),
-            scratch: PartitionScratch::default(),
-            table: Vec::new(),
-        }
-    }
-
-    /// How many parts a unit has.
-    pub(super) fn scale(&self) -> u32 {
-        self.scale
-    }
-
-    /// The number of partitionings.
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.blocks.iter().map(|block| block.used).sum()
     }
 
-    /// Bytes of heap memory.
-    pub(super) fn memory_bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         self.blocks.iter().map(|block| 32 * block.rows.len() + 8 * block.patterns.len()).sum()
     }
 
-    /// The largest sum of distances, given the state's rank in each pattern.
+    /// The largest sum of distances, and whose it is, given the state's rank in each pattern.
     #[inline]
-    pub(super) fn best(&self, ranks: &[u32]) -> Option<Best> {
-        let mut best: Option<Best> = None;
+    fn best(&self, ranks: &[u32]) -> (u32, usize) {
+        let mut best = (0, 0);
         for (b, block) in self.blocks.iter().enumerate() {
             let mut sums = L::Row::default();
             for &(pattern, start) in &block.patterns {
                 L::add(&mut sums, &block.rows[(start + ranks[pattern as usize]) as usize]);
             }
-            for (lane, &sum) in sums.as_ref()[..block.used].iter().enumerate() {
-                let sum = sum.into();
-                if best.is_none_or(|best| sum > best.sum) {
-                    best = Some(Best { sum, partitioning: b * L::WIDTH + lane });
+            for (lane, &sum) in sums.as_ref().iter().enumerate() {
+                if sum.into() > best.0 {
+                    best = (sum.into(), b * L::WIDTH + lane);
                 }
             }
         }
         best
     }
 
-    /// Adds the distance tables of a partitioning.
+    /// Adds the tables of a partitioning, whose distances are multiplied by `factor`.
     ///
     /// # Panics
-    /// If a distance does not fit: the caller has chosen the lane for the collection.
-    pub(super) fn push(&mut self, partitioning: &CostPartitioning) {
+    /// If a distance does not fit: [`TableStore`] has chosen the lane for the collection.
+    fn push(&mut self, abstractions: &Abstractions, distances: &GoalDistances, factor: u32) {
         if self.blocks.last().is_none_or(|block| block.used == L::WIDTH) {
             self.blocks.push(Block { patterns: Vec::new(), rows: Vec::new(), used: 0 });
         }
-        let factor = self.scale / partitioning.scale();
         let block = self.blocks.last_mut().expect("there is a block with room");
         let lane = block.used;
         block.used += 1;
-        for p in self.abstractions.ids() {
-            self.table.resize(self.abstractions.projection(p).num_states(), 0);
-            let (scratch, table) = (&mut self.scratch, &mut self.table);
-            partitioning.goal_distances(&self.abstractions, p, scratch, table);
-            block.set(lane, p.0, table, factor);
+        for p in abstractions.ids() {
+            block.set(lane, p.0, distances.table(abstractions, p), factor);
+        }
+    }
+
+    /// Keeps only the partitionings for which `keep` holds, in their order.
+    fn retain(&mut self, abstractions: &Abstractions, keep: &dyn Fn(usize) -> bool) {
+        let old = std::mem::take(&mut self.blocks);
+        let mut table = Vec::new();
+        for (b, block) in old.iter().enumerate() {
+            for lane in (0..block.used).filter(|lane| keep(b * L::WIDTH + lane)) {
+                if self.blocks.last().is_none_or(|block| block.used == L::WIDTH) {
+                    self.blocks.push(Block { patterns: Vec::new(), rows: Vec::new(), used: 0 });
+                }
+                let target = self.blocks.last_mut().expect("there is a block with room");
+                target.used += 1;
+                for &(pattern, start) in &block.patterns {
+                    let len = abstractions.projections()[pattern as usize].num_states();
+                    table.clear();
+                    let rows = &block.rows[start as usize..start as usize + len];
+                    table.extend(rows.iter().map(|row| row.as_ref()[lane].into()));
+                    target.set(target.used - 1, pattern, &table, 1);
+                }
+            }
         }
     }
 }
@@ -205,4 +197,80 @@ impl<L: Lane> Block<L> {
             row.as_mut()[lane] = L::try_from(d).ok().expect("the lane is wide enough");
         }
     }
+}
+
+/// Partitionings as tables, as narrow as the distances of the collection allow.
+#[derive(Clone, Debug)]
+pub(super) struct TableStore {
+    abstractions: Arc<Abstractions>,
+    scale: u32,
+    ranks: Ranks,
+    tables: AnyTables,
+}
+
+#[derive(Clone, Debug)]
+enum AnyTables {
+    Narrow(Tables<u16>),
+    Wide(Tables<u32>),
+}
+
+/// Does the same with either kind of tables.
+macro_rules! with_tables {
+    ($tables:expr, $t:ident => $result:expr) => {
+        match $tables {
+            AnyTables::Narrow($t) => $result,
+            AnyTables::Wide($t) => $result,
+        }
+    };
+}
+
+impl TableStore {
+    /// An empty store for partitionings whose scale divides `scale`.
+    pub(super) fn new(abstractions: Arc<Abstractions>, scale: u32) -> TableStore {
+        let most = abstractions.largest_sum() * u64::from(scale);
+        let tables = if most <= u64::from(u16::MAX) {
+            AnyTables::Narrow(Tables::default())
+        } else {
+            AnyTables::Wide(Tables::default())
+        };
+        TableStore { ranks: Ranks::new(&abstractions), abstractions, scale, tables }
+    }
+
+    /// The number of partitionings.
+    pub(super) fn len(&self) -> usize {
+        with_tables!(&self.tables, t => t.len())
+    }
+
+    /// Bytes of heap memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        with_tables!(&self.tables, t => t.memory_bytes())
+    }
+
+    /// Adds the tables of a partitioning.
+    pub(super) fn push(&mut self, distances: &GoalDistances) {
+        let factor = self.scale / distances.scale();
+        with_tables!(&mut self.tables, t => t.push(&self.abstractions, distances, factor));
+    }
+
+    /// Keeps only the partitionings for which `keep` holds, in their order.
+    pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        with_tables!(&mut self.tables, t => t.retain(&self.abstractions, &keep));
+    }
+
+    /// The best stored partitioning for a state that is no dead end.
+    #[inline]
+    pub(super) fn best(&mut self, state: &[Value]) -> Best {
+        let ranks = self.ranks.of(state);
+        let (sum, partitioning) = with_tables!(&self.tables, t => t.best(ranks));
+        Best { h: self.abstractions.bound(u64::from(sum), self.scale), partitioning }
+    }
+}
+
+/// The best of the stored partitionings for a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Best {
+    /// The bound it gives; 0 if nothing is stored.
+    pub(super) h: Cost,
+    /// Which it is, in order of insertion: the first of equals.
+    pub(super) partitioning: usize,
 }

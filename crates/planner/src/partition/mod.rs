@@ -14,12 +14,13 @@ mod flow;
 mod lagrangian;
 mod master;
 mod ocp;
+mod saturate;
 mod scp;
 mod uniform;
 
 use thiserror::Error;
 
-use crate::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, PatternId};
+use crate::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, LabelId, PatternId};
 use crate::heuristic::Estimate;
 use crate::task::{Cost, OpId, Value};
 
@@ -27,6 +28,7 @@ pub use crate::abstraction::COST_SCALE;
 pub use ascent::Bounds;
 pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
 pub use ocp::{Ocp, OcpStatistics};
+pub use saturate::saturate;
 pub use scp::{GreedyOrders, Saturated};
 pub use uniform::Uniform;
 
@@ -37,6 +39,11 @@ pub type ScaledCost = u32;
 pub trait Partitioner {
     /// The name on the command line.
     fn name(&self) -> &'static str;
+
+    /// The scale of the partitionings it makes.
+    fn scale(&self, abstractions: &Abstractions) -> u32 {
+        abstractions.scale()
+    }
 
     /// Divides the costs with a view to a high sum of distances at `state`, which is no dead end
     /// of the projections.
@@ -55,6 +62,10 @@ pub trait Partitioner {
 impl<P: Partitioner + ?Sized> Partitioner for Box<P> {
     fn name(&self) -> &'static str {
         (**self).name()
+    }
+
+    fn scale(&self, abstractions: &Abstractions) -> u32 {
+        (**self).scale(abstractions)
     }
 
     fn partition(
@@ -212,18 +223,53 @@ impl CostPartitioning {
         Estimate::AtLeast(abstractions.bound(sum, self.scale))
     }
 
-    /// The goal distances of every state of one projection, in parts.
+    /// The goal distances in all projections.
     pub fn goal_distances(
         &self,
         abstractions: &Abstractions,
-        pattern: PatternId,
         scratch: &mut PartitionScratch,
-        table: &mut [Distance],
-    ) {
-        let projection = abstractions.projection(pattern);
-        let label_costs = &mut scratch.label_costs;
-        projection.label_costs(self.costs_of(abstractions, pattern), label_costs);
-        projection.goal_distances(label_costs, &mut scratch.distances, table);
+    ) -> GoalDistances {
+        let PartitionScratch { distances, label_costs, .. } = scratch;
+        let mut tables = vec![INFINITY; abstractions.num_states()];
+        for p in abstractions.ids() {
+            let projection = abstractions.projection(p);
+            projection.label_costs(self.costs_of(abstractions, p), label_costs);
+            projection.goal_distances(label_costs, distances, &mut tables[abstractions.states(p)]);
+        }
+        GoalDistances { scale: self.scale, tables }
+    }
+}
+
+/// The goal distances of every abstract state of every projection under a partitioning.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GoalDistances {
+    scale: u32,
+    tables: Vec<Distance>,
+}
+
+impl GoalDistances {
+    /// The number of parts a unit has.
+    pub fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    /// The distances in one projection, in parts.
+    #[inline]
+    pub fn table(&self, abstractions: &Abstractions, pattern: PatternId) -> &[Distance] {
+        &self.tables[abstractions.states(pattern)]
+    }
+
+    /// The bound they give for a state.
+    pub fn evaluate(&self, abstractions: &Abstractions, state: &[Value]) -> Estimate {
+        let mut sum = 0;
+        for p in abstractions.ids() {
+            let rank = abstractions.projection(p).abstract_state(state);
+            match self.table(abstractions, p)[rank as usize] {
+                INFINITY => return Estimate::DeadEnd,
+                d => sum += u64::from(d),
+            }
+        }
+        Estimate::AtLeast(abstractions.bound(sum, self.scale))
     }
 }
 
@@ -235,5 +281,5 @@ pub struct PartitionScratch {
     /// For the costs of the labels of one projection.
     pub label_costs: Vec<Distance>,
     /// For the labels of a shortest path.
-    pub path: Vec<crate::abstraction::LabelId>,
+    pub path: Vec<LabelId>,
 }

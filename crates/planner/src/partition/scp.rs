@@ -14,18 +14,20 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{CostPartitioning, Partitioner};
-use crate::abstraction::{Abstractions, Distance, DistanceScratch, PatternId};
+use crate::abstraction::{Abstractions, Distance, DistanceScratch, PatternId, Projection};
 use crate::task::{Cost, OpId, Value};
 
 /// Makes saturated cost partitionings for greedy orders.
 #[derive(Clone, Debug)]
 pub struct Saturated {
     greedy: GreedyOrders,
+    /// The costs that the projections so far have left.
     remaining: Vec<Distance>,
+    /// The saturated costs of the projections so far, label by label.
+    taken: Vec<Distance>,
     distances: DistanceScratch,
     label_costs: Vec<Distance>,
     table: Vec<Distance>,
-    order: Vec<PatternId>,
 }
 
 impl Saturated {
@@ -34,11 +36,46 @@ impl Saturated {
         Saturated {
             greedy: GreedyOrders::new(abstractions),
             remaining: Vec::new(),
+            taken: Vec::new(),
             distances: DistanceScratch::new(),
             label_costs: Vec::new(),
             table: Vec::new(),
-            order: Vec::new(),
         }
+    }
+
+    /// Gives a projection what it needs of the remaining costs; the distance of one state.
+    fn saturate(&mut self, projection: &Projection, from: u32) -> Distance {
+        projection.label_costs_of_task(&self.remaining, &mut self.label_costs);
+        if self.label_costs.iter().all(|&cost| cost == 0) {
+            self.taken.extend_from_slice(&self.label_costs);
+            return 0;
+        }
+        self.table.resize(projection.num_states(), 0);
+        projection.goal_distances(&self.label_costs, &mut self.distances, &mut self.table);
+        projection.saturated_costs(&self.table, &mut self.label_costs);
+        for (label, &saturated) in projection.labels().zip(&self.label_costs) {
+            if saturated > 0 {
+                for o in projection.label_operators(label) {
+                    self.remaining[o.index()] -= saturated;
+                }
+            }
+        }
+        self.taken.extend_from_slice(&self.label_costs);
+        self.table[from as usize]
+    }
+
+    fn partitioning(&self, abstractions: &Abstractions, order: &[Scored]) -> CostPartitioning {
+        let mut costs = vec![0; abstractions.num_pairs()];
+        let mut taken = &self.taken[..];
+        for scored in order {
+            let projection = abstractions.projection(scored.pattern);
+            let (saturated, rest) = taken.split_at(projection.num_labels());
+            let costs = &mut costs[abstractions.pairs(scored.pattern)];
+            projection.spread_label_costs(saturated, costs);
+            taken = rest;
+        }
+        CostPartitioning::new(abstractions, 1, costs)
+            .expect("no projection takes more than what remains")
     }
 }
 
@@ -47,41 +84,52 @@ impl Partitioner for Saturated {
         "scp"
     }
 
+    fn scale(&self, _abstractions: &Abstractions) -> u32 {
+        1
+    }
+
     fn partition(
         &mut self,
         abstractions: &Abstractions,
         state: &[Value],
         beat: Option<Cost>,
     ) -> Option<CostPartitioning> {
-        self.greedy.order(abstractions, state, &mut self.order);
+        let order = self.greedy.order(abstractions, state);
         self.remaining.clear();
         self.remaining.extend_from_slice(abstractions.costs());
-        let mut costs = vec![0; abstractions.num_pairs()];
+        self.taken.clear();
+        // What the projections to come can add at most: their distances under the full costs.
+        // Once it cannot beat the known bound, the rest need not be computed; those of distance
+        // 0 come last and never matter for the value.
+        let mut to_come: u64 = order.iter().map(|scored| u64::from(scored.distance)).sum();
         let mut h: u64 = 0;
-        for &p in &self.order {
-            let projection = abstractions.projection(p);
-            projection.label_costs_of_task(&self.remaining, &mut self.label_costs);
-            self.table.resize(projection.num_states(), 0);
-            projection.goal_distances(&self.label_costs, &mut self.distances, &mut self.table);
-            h += u64::from(self.table[projection.abstract_state(state) as usize]);
-            projection.saturated_costs(&self.table, &mut self.label_costs);
-            let costs = &mut costs[abstractions.pairs(p)];
-            for label in projection.labels() {
-                let saturated = self.label_costs[label.index()];
-                costs[projection.label_range(label)].fill(saturated);
-                for o in projection.label_operators(label) {
-                    self.remaining[o.index()] -= saturated;
-                }
+        for scored in &order {
+            if beat.is_some_and(|beat| abstractions.bound(h + to_come, 1) <= beat) {
+                self.greedy.recycle(order);
+                return None;
             }
+            to_come -= u64::from(scored.distance);
+            let projection = abstractions.projection(scored.pattern);
+            h += u64::from(self.saturate(projection, scored.rank));
         }
-        if beat.is_some_and(|beat| abstractions.bound(h, 1) <= beat) {
-            return None;
-        }
-        Some(
-            CostPartitioning::new(abstractions, 1, costs)
-                .expect("no projection takes more than what remains"),
-        )
+        let found = !beat.is_some_and(|beat| abstractions.bound(h, 1) <= beat);
+        let partitioning = found.then(|| self.partitioning(abstractions, &order));
+        self.greedy.recycle(order);
+        partitioning
     }
+}
+
+/// A projection in a greedy order for a state.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Scored {
+    /// Smaller is earlier.
+    key: (u64, u32),
+    /// The projection.
+    pub pattern: PatternId,
+    /// The rank of the state in it.
+    pub rank: u32,
+    /// The state's goal distance in it under the operators' own costs, in units.
+    pub distance: Distance,
 }
 
 /// Orders projections for a state by distance per stolen cost.
@@ -90,7 +138,7 @@ pub struct GreedyOrders {
     /// For each projection the number by which its distances are divided.
     divisors: Vec<f64>,
     rng: Xoshiro256PlusPlus,
-    keyed: Vec<(u64, u32)>,
+    unused: Vec<Scored>,
 }
 
 impl GreedyOrders {
@@ -125,27 +173,28 @@ impl GreedyOrders {
         GreedyOrders {
             divisors: abstractions.ids().map(divisor).collect(),
             rng: Xoshiro256PlusPlus::seed_from_u64(2011),
-            keyed: Vec::new(),
+            unused: Vec::new(),
         }
     }
 
     /// All projections by descending score, ties in random order.
-    pub fn order(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        order: &mut Vec<PatternId>,
-    ) {
-        self.keyed.clear();
-        for p in abstractions.ids() {
-            let rank = abstractions.projection(p).abstract_state(state);
-            let d = abstractions.distances(p)[rank as usize].min(i32::MAX as u32);
-            let score = f64::from(d) / self.divisors[p.index()];
-            // The bits of non-negative floats are ordered like their values.
-            self.keyed.push((!score.to_bits(), self.rng.random()));
-        }
+    pub fn order(&mut self, abstractions: &Abstractions, state: &[Value]) -> Vec<Scored> {
+        let mut order = std::mem::take(&mut self.unused);
         order.clear();
-        order.extend(abstractions.ids());
-        order.sort_unstable_by_key(|p| self.keyed[p.index()]);
+        for pattern in abstractions.ids() {
+            let rank = abstractions.projection(pattern).abstract_state(state);
+            let distance = abstractions.distances(pattern)[rank as usize].min(i32::MAX as u32);
+            let score = f64::from(distance) / self.divisors[pattern.index()];
+            // The bits of non-negative floats are ordered like their values.
+            let key = (!score.to_bits(), self.rng.random());
+            order.push(Scored { key, pattern, rank, distance });
+        }
+        order.sort_unstable_by_key(|scored| scored.key);
+        order
+    }
+
+    /// Gives the memory of an order back for the next one.
+    pub fn recycle(&mut self, order: Vec<Scored>) {
+        self.unused = order;
     }
 }
