@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use clap::ValueEnum;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Blind, EveryState, Heuristic};
-use planner::partition::{Saturated, Uniform};
+use planner::heuristic::{Blind, EveryState, Heuristic, Stored, StoredConfig};
+use planner::partition::{Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated, Uniform};
 use planner::task::Task;
 
 /// The name of a heuristic.
@@ -15,10 +16,23 @@ use planner::task::Task;
 pub(crate) enum Name {
     /// The least operator cost for every state that is no goal
     Blind,
-    /// Uniform cost partitioning over the projections where an operator is relevant
+    /// Uniform cost partitioning over the projections where an operator matters
     Uniform,
-    /// Saturated cost partitioning, greedy orders
+    /// Saturated cost partitioning in greedy orders
     Scp,
+    /// Optimal cost partitioning
+    Ocp,
+    /// Cost partitioning by Lagrangian ascent
+    Lagrangian,
+}
+
+/// How a cost-partitioning heuristic uses its partitionings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Use {
+    /// A new partitioning for every evaluated state
+    EveryState,
+    /// Partitionings made at a few states, kept as tables, evaluated at all states
+    Stored,
 }
 
 /// Which heuristic to use.
@@ -27,32 +41,109 @@ pub(crate) struct HeuristicArgs {
     /// The lower bound that guides the search
     #[arg(long, value_enum, default_value_t = Name::Blind, value_name = "NAME")]
     pub(crate) heuristic: Name,
+    #[command(flatten)]
+    pub(crate) partition: PartitionArgs,
+}
+
+/// How cost-partitioning heuristics are set up.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct PartitionArgs {
+    /// When partitionings are made [default: stored for uniform and lagrangian, else every-state]
+    #[arg(long = "use", value_enum, value_name = "HOW")]
+    pub(crate) usage: Option<Use>,
+    /// The projections: all interesting patterns of at most N variables
+    #[arg(long, value_name = "systematic:N", default_value = "systematic:2", value_parser = parse_patterns)]
+    pub(crate) patterns: usize,
+    /// Use at most this many patterns
+    #[arg(long, value_name = "N", default_value_t = PatternLimits::default().patterns)]
+    pub(crate) max_patterns: usize,
+    /// Leave out patterns with more abstract states than this
+    #[arg(long, value_name = "N", default_value_t = PatternLimits::default().states)]
+    pub(crate) max_pattern_states: usize,
+}
+
+/// Reads `systematic:2`.
+fn parse_patterns(text: &str) -> anyhow::Result<usize> {
+    let size =
+        text.strip_prefix("systematic:").context("write systematic:N, for example systematic:2")?;
+    let size = size.parse().with_context(|| format!("`{size}` is no number of variables"))?;
+    anyhow::ensure!(size >= 1, "patterns have at least 1 variable");
+    Ok(size)
 }
 
 impl HeuristicArgs {
     /// The heuristic's name as on the command line.
     pub(crate) fn name(&self) -> String {
-        self.heuristic
-            .to_possible_value()
-            .expect("every heuristic has a name")
-            .get_name()
-            .to_string()
+        let value = self.heuristic.to_possible_value().expect("every heuristic has a name");
+        value.get_name().to_string()
     }
 
     /// Builds the heuristic for a task; may take time (projections, tables, models).
-    pub(crate) fn build<'t>(&self, task: &'t Task) -> anyhow::Result<Box<dyn Heuristic + 't>> {
+    ///
+    /// `memory_limit` is that of the whole process, in bytes.
+    pub(crate) fn build<'t>(
+        &self,
+        task: &'t Task,
+        memory_limit: Option<usize>,
+    ) -> anyhow::Result<Box<dyn Heuristic + 't>> {
+        if self.heuristic == Name::Blind {
+            return Ok(Box::new(Blind::new(task)));
+        }
+        let abstractions = self.partition.abstractions(task);
         Ok(match self.heuristic {
-            Name::Blind => Box::new(Blind::new(task)),
-            Name::Uniform => Box::new(EveryState::new(abstractions(task), Uniform)),
+            Name::Blind => unreachable!("built above"),
+            Name::Uniform => self.partition.place(abstractions, Uniform, Use::Stored, memory_limit),
             Name::Scp => {
-                let abstractions = abstractions(task);
                 let scp = Saturated::new(&abstractions);
-                Box::new(EveryState::with_memory(abstractions, scp))
+                if self.partition.usage == Some(Use::Stored) {
+                    self.partition.place(abstractions, scp, Use::Stored, memory_limit)
+                } else {
+                    Box::new(EveryState::with_memory(abstractions, scp))
+                }
+            }
+            Name::Ocp => {
+                let ocp = Ocp::new(&abstractions);
+                self.partition.place(abstractions, ocp, Use::EveryState, memory_limit)
+            }
+            Name::Lagrangian => {
+                let ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
+                self.partition.place(abstractions, ascent, Use::Stored, memory_limit)
             }
         })
     }
 }
 
-fn abstractions(task: &Task) -> Arc<Abstractions> {
-    Arc::new(Abstractions::new(task, &interesting_patterns(task, 2, &PatternLimits::default())))
+impl PartitionArgs {
+    /// The projections asked for.
+    pub(crate) fn abstractions(&self, task: &Task) -> Arc<Abstractions> {
+        let limits = PatternLimits {
+            patterns: self.max_patterns,
+            states: self.max_pattern_states,
+            ..PatternLimits::default()
+        };
+        Arc::new(Abstractions::new(task, &interesting_patterns(task, self.patterns, &limits)))
+    }
+
+    /// A heuristic that uses the partitioner as asked for, or else in its usual way.
+    pub(crate) fn place<P: Partitioner + 'static>(
+        &self,
+        abstractions: Arc<Abstractions>,
+        partitioner: P,
+        usual: Use,
+        memory_limit: Option<usize>,
+    ) -> Box<dyn Heuristic> {
+        match self.usage.unwrap_or(usual) {
+            Use::EveryState => Box::new(EveryState::new(abstractions, partitioner)),
+            Use::Stored => {
+                Box::new(Stored::new(abstractions, partitioner, stored_config(memory_limit)))
+            }
+        }
+    }
+}
+
+/// An eighth of the memory may go to tables; the rest is for the states of the search.
+fn stored_config(memory_limit: Option<usize>) -> StoredConfig {
+    let config = StoredConfig::default();
+    let max_bytes = memory_limit.map_or(config.max_bytes, |bytes| bytes / 8);
+    StoredConfig { max_bytes: max_bytes.min(config.max_bytes), ..config }
 }
