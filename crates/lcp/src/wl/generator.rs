@@ -12,10 +12,10 @@ use planner::task::{OpId, Task, Value, VarId};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
-use super::colours::{Colour, DROPPED};
+use super::colours::{Colour, DROPPED, Signature};
 use super::lists::ListTable;
 use super::pattern_graph::{Adjacency, ClassScratch, PatternGraph};
-use super::refinement::Refinement;
+use super::refinement::{Refinement, RefinementScratch};
 use super::rows::{BagId, RowId, RowTable};
 use super::vocabulary::Vocabulary;
 use crate::graph::TaskGraph;
@@ -48,6 +48,9 @@ pub struct FeatureGenerator {
     current: Vec<u32>,
     scratch: Scratch,
     memory_limit: usize,
+    /// Held by the task's graph and by indices.
+    fixed_bytes: usize,
+    /// Held by graphs and colourings of patterns.
     graph_bytes: usize,
     generation: u64,
 }
@@ -58,7 +61,74 @@ struct PatternCache {
     vars: Box<[VarId]>,
     domains: Box<[usize]>,
     graph: Option<PatternGraph>,
-    entries: FxHashMap<u64, u32>,
+    entries: EntryIndex,
+    /// What was computed for the last state that was new.
+    last: Option<Colouring>,
+}
+
+/// The entry of each rank.
+#[derive(Clone, Debug)]
+enum EntryIndex {
+    /// For patterns of moderate size: by rank, [`NO_ENTRY`] where there is none.
+    Dense(Vec<u32>),
+    Sparse(FxHashMap<u64, u32>),
+}
+
+const NO_ENTRY: u32 = u32::MAX;
+
+/// Patterns of at most this many abstract states have a dense index.
+const MAX_DENSE: u64 = 1 << 16;
+
+impl EntryIndex {
+    fn new(num_states: u64) -> EntryIndex {
+        match num_states <= MAX_DENSE {
+            true => EntryIndex::Dense(vec![NO_ENTRY; num_states as usize]),
+            false => EntryIndex::Sparse(FxHashMap::default()),
+        }
+    }
+
+    #[inline]
+    fn entry(&self, rank: u64) -> Option<u32> {
+        match self {
+            EntryIndex::Dense(entries) => {
+                Some(entries[rank as usize]).filter(|&entry| entry != NO_ENTRY)
+            }
+            EntryIndex::Sparse(entries) => entries.get(&rank).copied(),
+        }
+    }
+
+    fn insert(&mut self, rank: u64, entry: u32) {
+        match self {
+            EntryIndex::Dense(entries) => entries[rank as usize] = entry,
+            EntryIndex::Sparse(entries) => {
+                entries.insert(rank, entry);
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            EntryIndex::Dense(entries) => entries.fill(NO_ENTRY),
+            EntryIndex::Sparse(entries) => *entries = FxHashMap::default(),
+        }
+    }
+
+    /// Bytes held whether or not there are entries.
+    fn fixed_bytes(&self) -> usize {
+        match self {
+            EntryIndex::Dense(entries) => entries.len() * 4,
+            EntryIndex::Sparse(_) => 0,
+        }
+    }
+}
+
+/// The colours of a pattern's nodes in some state, and what follows from them.
+#[derive(Clone, Debug)]
+struct Colouring {
+    refinement: Refinement,
+    /// The last known colour of each node, or [`DROPPED`].
+    last_known: Vec<Colour>,
+    row_of_class: Vec<RowId>,
 }
 
 impl PatternCache {
@@ -81,13 +151,18 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     values: Vec<Value>,
-    refinement: Refinement,
+    refinement: RefinementScratch,
     classes: ClassScratch,
-    last_known: Vec<Colour>,
+    /// Classes whose row must be computed again.
+    stale: Vec<u32>,
+    is_stale: Vec<bool>,
     hop_set: Vec<Colour>,
     row: Vec<(u32, u32)>,
-    row_of_class: Vec<RowId>,
     bag: Vec<(u32, u32)>,
+    /// How many operators have each row; all zero between uses.
+    multiplicity: Vec<u32>,
+    /// The index of each row in the bag.
+    index_in_bag: Vec<u32>,
 }
 
 impl FeatureGenerator {
@@ -104,9 +179,11 @@ impl FeatureGenerator {
             .iter()
             .enumerate()
             .map(|(i, pattern)| PatternCache::new(task, i, pattern.variables()))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<PatternCache>, _>>()?;
+        let index_bytes: usize = patterns.iter().map(|p| p.entries.fixed_bytes()).sum();
         Ok(FeatureGenerator {
-            graph_bytes: adjacency.bytes(),
+            fixed_bytes: adjacency.bytes() + index_bytes,
+            graph_bytes: 0,
             vocabulary,
             adjacency,
             patterns,
@@ -150,7 +227,8 @@ impl FeatureGenerator {
 
     /// Bytes held, roughly.
     pub fn bytes(&self) -> usize {
-        self.graph_bytes
+        self.fixed_bytes
+            + self.graph_bytes
             + self.entries.len() * 32
             + self.row_of_class.len() * 4
             + self.rows.bytes()
@@ -193,8 +271,9 @@ impl FeatureGenerator {
             for pattern in &mut self.patterns {
                 pattern.entries.clear();
                 pattern.graph = None;
+                pattern.last = None;
             }
-            self.graph_bytes = self.adjacency.bytes();
+            self.graph_bytes = 0;
             self.entries.clear();
             self.row_of_class.clear();
             self.rows.clear();
@@ -208,7 +287,7 @@ impl FeatureGenerator {
     #[inline]
     fn entry(&mut self, pattern: usize, state: &[Value]) -> u32 {
         let rank = self.patterns[pattern].rank(state);
-        if let Some(&entry) = self.patterns[pattern].entries.get(&rank) {
+        if let Some(entry) = self.patterns[pattern].entries.entry(rank) {
             return entry;
         }
         let entry = self.compute(pattern, state);
@@ -218,36 +297,85 @@ impl FeatureGenerator {
 
     #[cold]
     fn compute(&mut self, pattern: usize, state: &[Value]) -> u32 {
-        let Scratch { values, refinement, classes, last_known, hop_set, row, row_of_class, bag } =
-            &mut self.scratch;
-        let cache = &mut self.patterns[pattern];
-        if cache.graph.is_none() {
-            let graph = PatternGraph::new(&self.adjacency, &cache.vars, &cache.domains, classes);
-            self.graph_bytes += graph.bytes();
-            cache.graph = Some(graph);
+        self.colour(pattern, state);
+        let cache = &self.patterns[pattern];
+        let graph = cache.graph.as_ref().expect("made with its colouring");
+        let row_of_class = &cache.last.as_ref().expect("computed just now").row_of_class;
+
+        let Scratch { bag, multiplicity, index_in_bag, .. } = &mut self.scratch;
+        multiplicity.resize(self.rows.num_rows(), 0);
+        index_in_bag.resize(self.rows.num_rows(), 0);
+        bag.clear();
+        for (row, &size) in row_of_class.iter().zip(&graph.class_size) {
+            if multiplicity[row.index()] == 0 {
+                bag.push((row.0, 0));
+            }
+            multiplicity[row.index()] += size;
         }
-        let graph = cache.graph.as_ref().expect("made just now");
+        bag.sort_unstable();
+        for (i, (row, n)) in bag.iter_mut().enumerate() {
+            *n = std::mem::take(&mut multiplicity[*row as usize]);
+            index_in_bag[*row as usize] = i as u32;
+        }
+        let start = u32::try_from(self.row_of_class.len()).expect("bounded by the memory limit");
+        self.row_of_class.extend(row_of_class.iter().map(|row| index_in_bag[row.index()]));
+        self.entries.push(Entry { bag: self.rows.intern_bag(bag), start });
+        self.entries.len() as u32 - 1
+    }
+
+    /// Colours the pattern's graph for `state` and finds the row of each class.
+    fn colour(&mut self, pattern: usize, state: &[Value]) {
+        let Scratch { values, refinement: scratch, classes, stale, is_stale, hop_set, row, .. } =
+            &mut self.scratch;
+        let PatternCache { vars, domains, graph, last, .. } = &mut self.patterns[pattern];
+        let graph = graph.get_or_insert_with(|| {
+            let graph = PatternGraph::new(&self.adjacency, vars, domains, classes);
+            self.graph_bytes += graph.bytes();
+            graph
+        });
         values.clear();
-        values.extend(cache.vars.iter().map(|var| state[var.index()]));
+        values.extend(vars.iter().map(|var| state[var.index()]));
 
-        let iterations = self.vocabulary.iterations();
         let colours = self.vocabulary.colours();
-        refinement
-            .run(graph, values, iterations, |signature| colours.find(signature).unwrap_or(DROPPED));
-        last_known.clear();
-        last_known.extend(
-            (0..graph.num_nodes()).map(|v| refinement.last_known(iterations, v).unwrap_or(DROPPED)),
-        );
+        let hash = |signature: &Signature| colours.find(signature).unwrap_or(DROPPED);
+        is_stale.resize(is_stale.len().max(graph.num_classes()), false);
+        stale.clear();
+        let coloured = match last {
+            None => {
+                let iterations = self.vocabulary.iterations();
+                let refinement = Refinement::new(graph, values, iterations, scratch, hash);
+                let last_known = (0..graph.num_nodes())
+                    .map(|v| refinement.last_known(v).unwrap_or(DROPPED))
+                    .collect();
+                stale.extend(0..graph.num_classes() as u32);
+                let row_of_class = vec![RowId(0); graph.num_classes()];
+                self.graph_bytes += refinement.bytes() + graph.num_nodes() * 8;
+                last.insert(Colouring { refinement, last_known, row_of_class })
+            }
+            Some(coloured) => {
+                let affected = coloured.refinement.update(graph, values, scratch, hash);
+                for &v in affected {
+                    let known = coloured.refinement.last_known(v as usize).unwrap_or(DROPPED);
+                    coloured.last_known[v as usize] = known;
+                    for class in graph.classes_near(v as usize) {
+                        if !std::mem::replace(&mut is_stale[class], true) {
+                            stale.push(class as u32);
+                        }
+                    }
+                }
+                coloured
+            }
+        };
 
-        row_of_class.clear();
-        for c in 0..graph.num_classes() {
-            let class = graph.num_others + c;
+        for &c in &*stale {
+            is_stale[c as usize] = false;
+            let class = graph.num_others + c as usize;
             hop_set.clear();
-            hop_set.push(last_known[class]);
+            hop_set.push(coloured.last_known[class]);
             let mut previous = u32::MAX;
             for &(node, _) in graph.neighbours(class) {
                 if node != previous {
-                    hop_set.push(last_known[node as usize]);
+                    hop_set.push(coloured.last_known[node as usize]);
                 }
                 previous = node;
             }
@@ -259,26 +387,8 @@ impl FeatureGenerator {
                 histogram(&self.vocabulary, hop_set, row);
                 self.hop_set_rows.push(self.rows.intern_row(row));
             }
-            row_of_class.push(self.hop_set_rows[index]);
+            coloured.row_of_class[c as usize] = self.hop_set_rows[index];
         }
-
-        bag.clear();
-        bag.extend(row_of_class.iter().zip(&graph.class_size).map(|(row, &n)| (row.0, n)));
-        bag.sort_unstable();
-        bag.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 += next.1;
-            }
-            same
-        });
-        let start = u32::try_from(self.row_of_class.len()).expect("bounded by the memory limit");
-        self.row_of_class.extend(row_of_class.iter().map(|row| {
-            bag.binary_search_by_key(&row.0, |&(r, _)| r).expect("every row is in the bag") as u32
-        }));
-        let entry = Entry { bag: self.rows.intern_bag(bag), start };
-        self.entries.push(entry);
-        self.entries.len() as u32 - 1
     }
 }
 
@@ -289,11 +399,12 @@ impl PatternCache {
         }
         let domains: Box<[usize]> =
             vars.iter().map(|&var| task.variable(var).domain_size()).collect();
-        domains
+        let num_states = domains
             .iter()
             .try_fold(1u64, |product, &size| product.checked_mul(size as u64))
             .ok_or(FeatureError::TooLarge(index))?;
-        Ok(PatternCache { vars: vars.into(), domains, graph: None, entries: FxHashMap::default() })
+        let entries = EntryIndex::new(num_states);
+        Ok(PatternCache { vars: vars.into(), domains, graph: None, entries, last: None })
     }
 }
 

@@ -250,6 +250,23 @@ impl PatternGraph {
         &self.neighbours[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
 
+    /// Whether a node is an operator or a neighbour of one.
+    pub(super) fn is_in_hop_set(&self, node: usize) -> bool {
+        // Neighbours ascend and operators come last.
+        let is_class = |node: usize| node >= self.num_others;
+        is_class(node) || self.neighbours(node).last().is_some_and(|&(u, _)| is_class(u as usize))
+    }
+
+    /// The classes of operators whose hop set has this node.
+    #[inline]
+    pub(super) fn classes_near(&self, node: usize) -> impl Iterator<Item = usize> {
+        let own = node.checked_sub(self.num_others);
+        let others = if own.is_some() { &[][..] } else { self.neighbours(node) };
+        let others =
+            others.iter().rev().map_while(|&(u, _)| (u as usize).checked_sub(self.num_others));
+        own.into_iter().chain(others)
+    }
+
     /// The class of an operator.
     #[inline]
     pub(super) fn class_of(&self, adjacency: &Adjacency, op: OpId) -> u32 {

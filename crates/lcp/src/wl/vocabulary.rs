@@ -14,9 +14,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::colours::{Colour, ColourTable, DROPPED, is_known, pack, pack_own, unpack};
+use super::colours::{Colour, ColourTable, DROPPED, Signature, is_known, pack, pack_own, unpack};
 use super::pattern_graph::{Adjacency, ClassScratch, ColourNumbers, PatternGraph};
-use super::refinement::Refinement;
+use super::refinement::{Refinement, RefinementScratch};
 use crate::graph::{GraphKind, TaskGraph};
 
 /// The frozen colours of a graph definition and a number L of iterations.
@@ -126,7 +126,7 @@ pub struct VocabularyBuilder {
     /// 0 may still be added.
     colours: ColourTable,
     in_hop_set: FxHashSet<Colour>,
-    refinement: Refinement,
+    scratch: RefinementScratch,
 }
 
 /// Where the provisional numbers of later iterations begin.
@@ -142,7 +142,7 @@ impl VocabularyBuilder {
             edges: FxHashMap::default(),
             colours: ColourTable::new(LATER),
             in_hop_set: FxHashSet::default(),
-            refinement: Refinement::default(),
+            scratch: RefinementScratch::default(),
         }
     }
 
@@ -159,30 +159,43 @@ impl VocabularyBuilder {
                 vars.iter().map(|&var| task.variable(var).domain_size()).collect();
             let graph = PatternGraph::new(&adjacency, vars, &domains, &mut scratch);
             seen.clear();
+            let mut refinement = None;
             for state in states {
                 let values: Vec<Value> =
                     vars.iter().map(|var| state.as_ref()[var.index()]).collect();
                 if !seen.contains(&values) {
-                    self.observe_projected(&graph, &values);
+                    self.observe_projected(&graph, &values, &mut refinement);
                     seen.insert(values);
                 }
             }
         }
     }
 
-    fn observe_projected(&mut self, graph: &PatternGraph, values: &[Value]) {
+    /// Adds the colours of one state; `refinement` holds those of the state before, if any.
+    fn observe_projected(
+        &mut self,
+        graph: &PatternGraph,
+        values: &[Value],
+        refinement: &mut Option<Refinement>,
+    ) {
         let colours = &mut self.colours;
-        self.refinement.run(graph, values, self.iterations, |signature| colours.intern(signature));
-        for c in 0..graph.num_classes() {
-            let class = graph.num_others + c;
-            let neighbours = graph.neighbours(class).iter().map(|&(node, _)| node as usize);
-            for node in neighbours.chain([class]) {
-                for j in 0..=self.iterations {
-                    let colour = self.refinement.colour(j, node);
-                    if is_known(colour) {
-                        self.in_hop_set.insert(colour);
-                    }
-                }
+        let hash = |signature: &Signature| colours.intern(signature);
+        let scratch = &mut self.scratch;
+        let in_hop_set = &mut self.in_hop_set;
+        let mut note = |refinement: &Refinement, node: usize| {
+            if graph.is_in_hop_set(node) {
+                in_hop_set.extend(refinement.colours_of(node).filter(|&colour| is_known(colour)));
+            }
+        };
+        match refinement {
+            None => {
+                let new = Refinement::new(graph, values, self.iterations, scratch, hash);
+                (0..graph.num_nodes()).for_each(|node| note(&new, node));
+                *refinement = Some(new);
+            }
+            Some(refinement) => {
+                let affected = refinement.update(graph, values, scratch, hash);
+                affected.iter().for_each(|&node| note(refinement, node as usize));
             }
         }
     }
