@@ -9,6 +9,10 @@
 //!
 //! Small allocations are counted per thread and added up every 64 KiB, which keeps the counting
 //! off the profile and the sum right to within 64 KiB a thread.
+//!
+//! Blocks of 1 MiB and more come from the system and go back to it at once, so that a hash table
+//! that has grown does not leave its predecessors behind (measured on 8 million states: 43 bytes a
+//! state before, 36 after), and growing a large vector moves pages instead of copying them.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -83,31 +87,130 @@ fn exhausted() {
     }
 }
 
-// SAFETY: every call is passed on unchanged to mimalloc; counting neither touches the memory nor
-// unwinds nor allocates.
+// SAFETY: every call goes to mimalloc or, for large blocks, to the system, depending on the layout
+// alone; counting neither touches the memory nor unwinds nor allocates.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.count(layout.size() as isize);
-        // SAFETY: the caller's contract is mimalloc's.
-        checked(unsafe { self.0.alloc(layout) })
+        checked(if large::is_large(layout) {
+            large::map(layout.size())
+        } else {
+            // SAFETY: the caller's contract is mimalloc's.
+            unsafe { self.0.alloc(layout) }
+        })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         self.count(layout.size() as isize);
-        // SAFETY: as above.
-        checked(unsafe { self.0.alloc_zeroed(layout) })
+        checked(if large::is_large(layout) {
+            large::map(layout.size())
+        } else {
+            // SAFETY: as above.
+            unsafe { self.0.alloc_zeroed(layout) }
+        })
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         self.count(-(layout.size() as isize));
-        // SAFETY: as above.
-        unsafe { self.0.dealloc(pointer, layout) }
+        if large::is_large(layout) {
+            // SAFETY: a block of this layout was mapped with this size.
+            unsafe { large::unmap(pointer, layout.size()) }
+        } else {
+            // SAFETY: as above.
+            unsafe { self.0.dealloc(pointer, layout) }
+        }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        self.count(new_size as isize - layout.size() as isize);
-        // SAFETY: as above.
-        checked(unsafe { self.0.realloc(pointer, layout, new_size) })
+        // SAFETY: the caller guarantees that the new size is valid for this alignment.
+        let new = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+        match (large::is_large(layout), large::is_large(new)) {
+            (false, false) => {
+                self.count(new_size as isize - layout.size() as isize);
+                // SAFETY: as above.
+                checked(unsafe { self.0.realloc(pointer, layout, new_size) })
+            }
+            (true, true) => {
+                self.count(new_size as isize - layout.size() as isize);
+                // SAFETY: a block of this layout was mapped with this size.
+                checked(unsafe { large::remap(pointer, layout.size(), new_size) })
+            }
+            _ => {
+                // SAFETY: a fresh block that does not overlap the old one, which is then given up.
+                unsafe {
+                    let moved = self.alloc(new);
+                    if !moved.is_null() {
+                        let length = layout.size().min(new_size);
+                        std::ptr::copy_nonoverlapping(pointer, moved, length);
+                        self.dealloc(pointer, layout);
+                    }
+                    moved
+                }
+            }
+        }
+    }
+}
+
+/// Blocks straight from the system.
+#[cfg(target_os = "linux")]
+mod large {
+    use std::alloc::Layout;
+    use std::ptr::null_mut;
+
+    const LARGE: usize = 1 << 20;
+    const PAGE: usize = 4 << 10;
+
+    #[inline(always)]
+    pub(super) fn is_large(layout: Layout) -> bool {
+        layout.size() >= LARGE && layout.align() <= PAGE
+    }
+
+    /// A block of zeros, or null.
+    pub(super) fn map(size: usize) -> *mut u8 {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: asks for a fresh mapping, which aliases nothing.
+        let block = unsafe { libc::mmap(null_mut(), size, protection, flags, -1, 0) };
+        if block == libc::MAP_FAILED { null_mut() } else { block.cast() }
+    }
+
+    /// Gives a block back.
+    ///
+    /// # Safety
+    /// `block` is a block from this module of this size, and nobody uses it any more.
+    pub(super) unsafe fn unmap(block: *mut u8, size: usize) {
+        // SAFETY: see above.
+        unsafe { libc::munmap(block.cast(), size) };
+    }
+
+    /// Changes the size of a block, which may move.
+    ///
+    /// # Safety
+    /// `block` is a block from this module of size `old`, and nobody uses its address any more.
+    pub(super) unsafe fn remap(block: *mut u8, old: usize, new: usize) -> *mut u8 {
+        // SAFETY: see above.
+        let moved = unsafe { libc::mremap(block.cast(), old, new, libc::MREMAP_MAYMOVE) };
+        if moved == libc::MAP_FAILED { null_mut() } else { moved.cast() }
+    }
+}
+
+/// Elsewhere no block counts as large.
+#[cfg(not(target_os = "linux"))]
+mod large {
+    use std::alloc::Layout;
+
+    pub(super) fn is_large(_: Layout) -> bool {
+        false
+    }
+
+    pub(super) fn map(_: usize) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+
+    pub(super) unsafe fn unmap(_: *mut u8, _: usize) {}
+
+    pub(super) unsafe fn remap(_: *mut u8, _: usize, _: usize) -> *mut u8 {
+        std::ptr::null_mut()
     }
 }
 

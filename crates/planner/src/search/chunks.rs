@@ -1,23 +1,24 @@
-//! A growing array of fixed-size records that never moves what it holds.
+//! A growing array of records of a few words each that never moves what it holds.
 //!
 //! Records lie in chunks of equal size, so growth copies nothing and needs no second block of
 //! memory: the array may fill all but one chunk of what the memory limit leaves.
+//! Chunks are large and asked for as zeros, which operating systems hand out page by page when
+//! they are first written: an array that is hardly used costs hardly anything.
 
-/// Records of `stride` elements each, addressed by a 32-bit index.
-pub(super) struct Chunks<T> {
-    chunks: Vec<Box<[T]>>,
+/// Records of `stride` words each, addressed by a 32-bit index.
+pub(super) struct Chunks {
+    chunks: Vec<Box<[u32]>>,
     /// Records per chunk, as a power of two.
     shift: u32,
     stride: usize,
     len: usize,
 }
 
-/// Chunks are about this large; one is allocated at once even for a tiny task.
-const CHUNK_BYTES: usize = 1 << 18;
+const CHUNK_BYTES: usize = 8 << 20;
 
-impl<T: Copy + Default> Chunks<T> {
-    pub(super) fn new(stride: usize) -> Chunks<T> {
-        let records = CHUNK_BYTES / (stride * size_of::<T>());
+impl Chunks {
+    pub(super) fn new(stride: usize) -> Chunks {
+        let records = CHUNK_BYTES / (stride * size_of::<u32>());
         Chunks { chunks: Vec::new(), shift: records.max(1).ilog2(), stride, len: 0 }
     }
 
@@ -33,16 +34,28 @@ impl<T: Copy + Default> Chunks<T> {
 
     /// The record with this index.
     #[inline(always)]
-    pub(super) fn record(&self, index: u32) -> &[T] {
+    pub(super) fn record(&self, index: u32) -> &[u32] {
         let (chunk, at) = self.position(index);
         &self.chunks[chunk][at..at + self.stride]
     }
 
     /// The record with this index, to change it.
     #[inline(always)]
-    pub(super) fn record_mut(&mut self, index: u32) -> &mut [T] {
+    pub(super) fn record_mut(&mut self, index: u32) -> &mut [u32] {
         let (chunk, at) = self.position(index);
         &mut self.chunks[chunk][at..at + self.stride]
+    }
+
+    /// A record of a stride known at compile time.
+    #[inline(always)]
+    pub(super) fn array<const N: usize>(&self, index: u32) -> &[u32; N] {
+        self.record(index).try_into().expect("the stride is N")
+    }
+
+    /// A record of a stride known at compile time, to change it.
+    #[inline(always)]
+    pub(super) fn array_mut<const N: usize>(&mut self, index: u32) -> &mut [u32; N] {
+        self.record_mut(index).try_into().expect("the stride is N")
     }
 
     /// Starts loading the record into the cache.
@@ -52,21 +65,21 @@ impl<T: Copy + Default> Chunks<T> {
         prefetch(&raw const self.chunks[chunk][at]);
     }
 
-    /// Appends a record of default values and returns its index.
+    /// Appends a record of zeros and returns its index.
     #[inline]
-    pub(super) fn push_default(&mut self) -> u32 {
+    pub(super) fn push_zeros(&mut self) -> u32 {
         let index = self.len as u32;
         if self.position(index).0 == self.chunks.len() {
-            let elements = self.stride << self.shift;
-            self.chunks.push(vec![T::default(); elements].into_boxed_slice());
+            let words = self.stride << self.shift;
+            self.chunks.push(vec![0; words].into_boxed_slice());
         }
         self.len += 1;
         index
     }
 
-    /// Bytes held.
+    /// Bytes in use.
     pub(super) fn bytes(&self) -> usize {
-        self.chunks.len() * (self.stride << self.shift) * size_of::<T>()
+        self.len * self.stride * size_of::<u32>()
     }
 }
 

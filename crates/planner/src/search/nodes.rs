@@ -12,22 +12,21 @@ use crate::task::{Cost, OpId};
 
 /// One node per registered state.
 pub(super) struct SearchNodes {
-    nodes: Chunks<Node>,
+    nodes: Chunks,
     large_g: FxHashMap<StateId, Cost>,
     large_h: FxHashMap<StateId, Cost>,
     /// The heuristic's revision at which each state was evaluated; shorter than `nodes` as long as
     /// the rest was evaluated at revision 0.
-    revisions: Chunks<u32>,
+    revisions: Chunks,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Node {
-    parent: u32,
-    /// The operator that leads here from the parent, and whether the node is closed.
-    op_and_closed: u32,
-    g: u32,
-    h: u32,
-}
+/// A node is four words: the parent; the operator that leads here from it, and whether the node is
+/// closed; g; h.
+const NODE: usize = 4;
+const PARENT: usize = 0;
+const OPERATOR: usize = 1;
+const G: usize = 2;
+const H: usize = 3;
 
 const CLOSED: u32 = 1 << 31;
 /// The value lies in the table beside.
@@ -37,7 +36,7 @@ const DEAD_END: u32 = u32::MAX;
 impl SearchNodes {
     pub(super) fn new() -> SearchNodes {
         SearchNodes {
-            nodes: Chunks::new(1),
+            nodes: Chunks::new(NODE),
             large_g: FxHashMap::default(),
             large_h: FxHashMap::default(),
             revisions: Chunks::new(1),
@@ -45,19 +44,19 @@ impl SearchNodes {
     }
 
     #[inline(always)]
-    fn node(&self, id: StateId) -> Node {
-        self.nodes.record(id.0)[0]
+    fn node(&self, id: StateId) -> &[u32; NODE] {
+        self.nodes.array(id.0)
     }
 
     #[inline(always)]
-    fn node_mut(&mut self, id: StateId) -> &mut Node {
-        &mut self.nodes.record_mut(id.0)[0]
+    fn node_mut(&mut self, id: StateId) -> &mut [u32; NODE] {
+        self.nodes.array_mut(id.0)
     }
 
     /// Adds the node of the state registered last.
     #[inline]
     pub(super) fn push(&mut self, id: StateId) {
-        let index = self.nodes.push_default();
+        let index = self.nodes.push_zeros();
         debug_assert_eq!(index, id.0);
     }
 
@@ -68,7 +67,7 @@ impl SearchNodes {
 
     #[inline(always)]
     pub(super) fn g(&self, id: StateId) -> Cost {
-        match self.node(id).g {
+        match self.node(id)[G] {
             LARGE => self.large_g[&id],
             g => g.into(),
         }
@@ -76,7 +75,7 @@ impl SearchNodes {
 
     #[inline(always)]
     pub(super) fn h(&self, id: StateId) -> Estimate {
-        match self.node(id).h {
+        match self.node(id)[H] {
             DEAD_END => Estimate::DeadEnd,
             LARGE => Estimate::AtLeast(self.large_h[&id]),
             h => Estimate::AtLeast(h.into()),
@@ -84,7 +83,7 @@ impl SearchNodes {
     }
 
     pub(super) fn set_h(&mut self, id: StateId, h: Estimate) {
-        self.node_mut(id).h = match h {
+        self.node_mut(id)[H] = match h {
             Estimate::DeadEnd => DEAD_END,
             Estimate::AtLeast(h) if h < LARGE.into() => h as u32,
             Estimate::AtLeast(h) => {
@@ -104,19 +103,19 @@ impl SearchNodes {
             LARGE
         };
         let node = self.node_mut(id);
-        node.parent = parent.0;
-        node.op_and_closed = op.0;
-        node.g = small;
+        node[PARENT] = parent.0;
+        node[OPERATOR] = op.0;
+        node[G] = small;
     }
 
     #[inline(always)]
     pub(super) fn close(&mut self, id: StateId) {
-        self.node_mut(id).op_and_closed |= CLOSED;
+        self.node_mut(id)[OPERATOR] |= CLOSED;
     }
 
     #[inline(always)]
     pub(super) fn is_closed(&self, id: StateId) -> bool {
-        self.node(id).op_and_closed & CLOSED != 0
+        self.node(id)[OPERATOR] & CLOSED != 0
     }
 
     /// The heuristic's revision at which the state was evaluated.
@@ -130,7 +129,7 @@ impl SearchNodes {
             return;
         }
         while self.revisions.len() <= id.0 as usize {
-            self.revisions.push_default();
+            self.revisions.push_zeros();
         }
         self.revisions.record_mut(id.0)[0] = u32::try_from(revision).unwrap_or(u32::MAX);
     }
@@ -140,8 +139,8 @@ impl SearchNodes {
         let mut path = Vec::new();
         while id != initial {
             let node = self.node(id);
-            path.push(OpId(node.op_and_closed & !CLOSED));
-            id = StateId(node.parent);
+            path.push(OpId(node[OPERATOR] & !CLOSED));
+            id = StateId(node[PARENT]);
         }
         path.reverse();
         path

@@ -20,7 +20,7 @@ use crate::task::Cost;
 pub struct OpenList {
     queues: FxHashMap<Key, Queue>,
     order: BinaryHeap<Reverse<Key>>,
-    blocks: Chunks<Block>,
+    blocks: Chunks,
     /// The first block of the list of unused ones.
     free: u32,
     len: usize,
@@ -36,15 +36,11 @@ struct Queue {
     last_at: u32,
 }
 
-const IDS: usize = 15;
+/// A block is one cache line: fifteen ids and the index of the next block.
+const BLOCK: usize = 16;
+const NEXT: usize = BLOCK - 1;
+const IDS: u32 = NEXT as u32;
 const NONE: u32 = u32::MAX;
-
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(64))]
-struct Block {
-    next: u32,
-    ids: [u32; IDS],
-}
 
 impl Default for OpenList {
     fn default() -> OpenList {
@@ -58,7 +54,7 @@ impl OpenList {
         OpenList {
             queues: FxHashMap::default(),
             order: BinaryHeap::new(),
-            blocks: Chunks::new(1),
+            blocks: Chunks::new(BLOCK),
             free: NONE,
             len: 0,
         }
@@ -81,22 +77,22 @@ impl OpenList {
         let OpenList { queues, order, blocks, free, .. } = self;
         let mut new_block = || {
             if *free == NONE {
-                return blocks.push_default();
+                return blocks.push_zeros();
             }
-            std::mem::replace(free, blocks.record(*free)[0].next)
+            std::mem::replace(free, blocks.record(*free)[NEXT])
         };
         let queue = queues.entry((f, h)).or_insert_with(|| {
             order.push(Reverse((f, h)));
             let block = new_block();
             Queue { first: block, first_at: 0, last: block, last_at: 0 }
         });
-        if queue.last_at as usize == IDS {
+        if queue.last_at == IDS {
             let block = new_block();
-            blocks.record_mut(queue.last)[0].next = block;
+            blocks.record_mut(queue.last)[NEXT] = block;
             queue.last = block;
             queue.last_at = 0;
         }
-        blocks.record_mut(queue.last)[0].ids[queue.last_at as usize] = id.0;
+        blocks.record_mut(queue.last)[queue.last_at as usize] = id.0;
         queue.last_at += 1;
     }
 
@@ -105,16 +101,16 @@ impl OpenList {
     pub fn pop(&mut self) -> Option<(Cost, Cost, StateId)> {
         let &Reverse(key) = self.order.peek()?;
         let queue = self.queues.get_mut(&key).expect("a queue for every key in the heap");
-        let block = &mut self.blocks.record_mut(queue.first)[0];
-        let id = block.ids[queue.first_at as usize];
+        let block = self.blocks.array_mut::<BLOCK>(queue.first);
+        let id = block[queue.first_at as usize];
         queue.first_at += 1;
         self.len -= 1;
         let emptied = (queue.first, queue.first_at) == (queue.last, queue.last_at);
-        if emptied || queue.first_at as usize == IDS {
+        if emptied || queue.first_at == IDS {
             let done = queue.first;
-            queue.first = block.next;
+            queue.first = block[NEXT];
             queue.first_at = 0;
-            block.next = self.free;
+            block[NEXT] = self.free;
             self.free = done;
         }
         if emptied {
@@ -129,7 +125,7 @@ impl OpenList {
     pub fn peek(&self) -> Option<StateId> {
         let Reverse(key) = self.order.peek()?;
         let queue = &self.queues[key];
-        Some(StateId(self.blocks.record(queue.first)[0].ids[queue.first_at as usize]))
+        Some(StateId(self.blocks.record(queue.first)[queue.first_at as usize]))
     }
 
     /// Bytes held.

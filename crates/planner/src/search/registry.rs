@@ -14,7 +14,7 @@ pub struct StateId(pub u32);
 
 /// Stores packed states without duplicates.
 pub struct StateRegistry {
-    states: Chunks<u32>,
+    states: Chunks,
     lines: Vec<Line>,
     /// The table grows when it holds this many states.
     grow_at: usize,
@@ -135,7 +135,7 @@ impl StateRegistry {
         if self.len() >= MAX_STATES {
             return None;
         }
-        let id = self.states.push_default();
+        let id = self.states.push_zeros();
         self.states.record_mut(id).copy_from_slice(words);
         self.lines[at].push(tag, id);
         if self.len() >= self.grow_at {
@@ -152,7 +152,7 @@ impl StateRegistry {
     /// Bytes the table will ask for at once if this many more states are added.
     pub fn bytes_to_grow(&self, more: usize) -> usize {
         let grows = self.len() + more >= self.grow_at;
-        if grows { self.lines.len() / 2 * 3 * size_of::<Line>() } else { 0 }
+        if grows { self.lines.len() / 2 * size_of::<Line>() } else { 0 }
     }
 
     #[inline(always)]
@@ -163,9 +163,9 @@ impl StateRegistry {
 
     /// Rebuilds the table from the states, in the order of their ids: reads are sequential.
     fn resize(&mut self, lines: usize) {
-        let mut table = vec![EMPTY; lines];
-        std::mem::swap(&mut self.lines, &mut table);
-        drop(table);
+        // The old table goes first: the states are all that is needed.
+        self.lines = Vec::new();
+        self.lines = vec![EMPTY; lines];
         self.grow_at = (lines as f64 * SLOTS as f64 * MAX_LOAD) as usize;
         const BATCH: u32 = 16;
         let len = self.len() as u32;
