@@ -1,22 +1,35 @@
 //! What a result says about where it was made: the program and the machine.
 
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use super::list::digest;
 use super::results::{Machine, Origin};
 
-/// This program on this machine.
-pub(crate) fn origin(program: &Path) -> Result<Origin> {
+/// A program on this machine; `own` if it is the one that runs now.
+pub(crate) fn origin(program: &Path, own: bool) -> Result<Origin> {
     let bytes = std::fs::read(program)
         .with_context(|| format!("cannot read the program {}", program.display()))?;
     Ok(Origin {
-        version: concat!("apportion ", env!("CARGO_PKG_VERSION")).to_owned(),
-        revision: option_env!("APPORTION_REVISION").filter(|r| !r.is_empty()).map(str::to_owned),
+        version: if own { OWN_VERSION.to_owned() } else { ask_version(program)? },
+        revision: option_env!("APPORTION_REVISION")
+            .filter(|revision| own && !revision.is_empty())
+            .map(str::to_owned),
         binary: Some(digest(&bytes)[..16].to_owned()),
         machine: Some(machine()),
     })
+}
+
+const OWN_VERSION: &str = concat!("apportion ", env!("CARGO_PKG_VERSION"));
+
+fn ask_version(program: &Path) -> Result<String> {
+    let output = Command::new(program)
+        .arg("--version")
+        .output()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn machine() -> Machine {

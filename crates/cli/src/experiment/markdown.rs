@@ -7,7 +7,9 @@ use super::plot::Plot;
 pub(crate) fn page(document: &Document) -> (String, Vec<(String, String)>) {
     let mut page = Page { text: String::new(), plots: Vec::new() };
     page.line(&format!("# {}", escape(&document.title)));
-    page.line(&escape(&document.description));
+    if !document.description.is_empty() {
+        page.line(&escape(&document.description));
+    }
     for fact in &document.headline {
         let mark = if fact.alarming { " ⚠" } else { "" };
         page.text += &format!("- {}: **{}**{mark}\n", escape(&fact.label), escape(&fact.value));

@@ -33,11 +33,32 @@ pub(crate) enum Content {
     Scatter {
         /// Values below count as this.
         floor: f64,
+        /// Values that the axes reach at least, so that plots side by side have one scale.
+        reach: Vec<f64>,
         /// The marks.
         marks: Vec<Mark>,
     },
     /// One curve per series: its values in ascending order.
     Cactus(Vec<Vec<f64>>),
+}
+
+impl Content {
+    /// Every value of a scatter plot.
+    pub(crate) fn values(&self) -> Vec<f64> {
+        match self {
+            Content::Scatter { marks, .. } => {
+                marks.iter().flat_map(|mark| [mark.x, mark.y]).flatten().collect()
+            }
+            Content::Cactus(_) => Vec::new(),
+        }
+    }
+
+    /// Extends the axes of a scatter plot to these values.
+    pub(crate) fn reach(&mut self, values: &[f64]) {
+        if let Content::Scatter { reach, .. } = self {
+            reach.extend_from_slice(values);
+        }
+    }
 }
 
 /// A task in a scatter plot.
@@ -71,7 +92,7 @@ impl Plot {
             Content::Scatter { .. } => (400.0, 400.0),
             Content::Cactus(_) => (520.0, 400.0),
         };
-        let area = Area { left: 62.0, right: width - 12.0, top: 12.0, bottom: height - 54.0 };
+        let area = Area { left: 62.0, right: width - 12.0, top: 24.0, bottom: height - 54.0 };
         let legend_rows = if standalone { self.series.len().div_ceil(2) } else { 0 };
         let full_height = height + legend_rows as f64 * 22.0;
         html! {
@@ -83,7 +104,7 @@ impl Plot {
                     rect class="paper" width=(width) height=(full_height) {}
                 }
                 @match &self.content {
-                    Content::Scatter { floor, marks } => (scatter(&area, *floor, marks)),
+                    Content::Scatter { floor, reach, marks } => (scatter(&area, *floor, reach, marks)),
                     Content::Cactus(curves) => (cactus(&area, curves, &self.series)),
                 }
                 text class="axis-title" text-anchor="middle" x=((area.left + area.right) / 2.0)
@@ -196,9 +217,9 @@ impl LogScale {
 /// Width of the strip for what is unsolved.
 const STRIP: f64 = 28.0;
 
-fn scatter(area: &Area, floor: f64, marks: &[Mark]) -> Markup {
+fn scatter(area: &Area, floor: f64, reach: &[f64], marks: &[Mark]) -> Markup {
     let values = marks.iter().flat_map(|mark| [mark.x, mark.y]).flatten();
-    let scale = LogScale::around(values, floor);
+    let scale = LogScale::around(values.chain(reach.iter().copied()), floor);
     let (right, top) = (area.right - STRIP, area.top + STRIP);
     let x_of = |value: Option<f64>| match value {
         Some(value) => area.left + scale.place(value.max(floor)) * (right - area.left),
@@ -223,10 +244,8 @@ fn scatter(area: &Area, floor: f64, marks: &[Mark]) -> Markup {
         }
         path class="diagonal" d=(format!("M{} {}L{right} {top}", area.left, area.bottom)) {}
         path class="border" d=(format!("M{right} {}V{}M{} {top}H{}", area.bottom, area.top, area.left, area.right)) {}
-        text x=(area.left + 6.0) y=(area.top + 19.0) { "unsolved ↑" }
-        @let middle = area.right - STRIP / 2.0 + 5.0;
-        text x=(middle) y=(area.bottom - 8.0)
-            transform=(format!("rotate(-90 {middle} {})", area.bottom - 8.0)) { "unsolved →" }
+        text class="note" text-anchor="end" x=(area.left - 6.0) y=(y_of(None) + 4.0) { "unsolved" }
+        text class="note" text-anchor="end" x=(area.right) y=(area.top - 6.0) { "unsolved" }
         @for mark in marks {
             path class=(mark_class(mark.series)) d=(shape(mark.series, x_of(mark.x), y_of(mark.y))) {
                 title { (mark.name) ": " (shown(mark.x)) " → " (shown(mark.y)) }
@@ -334,13 +353,14 @@ mod tests {
             series: vec!["d".into()],
             content: Content::Scatter {
                 floor: 1.0,
+                reach: vec![],
                 marks: vec![mark("<p1>", Some(10.0), None), mark("p2", Some(10.0), Some(10.0))],
             },
         };
         let svg = plot.svg(true).into_string();
         assert!(svg.contains("<title>&lt;p1&gt;: 10 → unsolved</title>"), "{svg}");
         assert_eq!(svg.matches("class=\"mark c0 s0\"").count(), 3, "two marks and the legend");
-        let unsolved = format!("{}", 12.0 + STRIP / 2.0);
+        let unsolved = format!("{}", 24.0 + STRIP / 2.0);
         assert!(svg.contains(&format!(" {unsolved}a4 4")), "{svg}");
     }
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::config::{Experiment, Limits};
 use super::list::Run;
 use super::process::execute;
-use super::results::{Origin, Record, Status};
+use super::results::{Origin, Record};
 use crate::units::show_bytes;
 
 /// Disk space set aside per run (its result line) and per job (plan, JSON, log).
@@ -114,15 +114,21 @@ fn difference(run: &Run, other: &Record) -> String {
     parts.join("; ")
 }
 
-/// Tries every configuration once, briefly, on its first task: one that cannot run is an error now.
+/// Exit codes that blame the arguments or a file they name, not the task: bad input, bad command line.
+const MISTAKES: [i32; 2] = [31, 36];
+
+/// Tries every configuration that has no result yet, briefly, on its first task: one whose arguments are
+/// wrong is an error now. A crash is none: it will be a result.
 pub(crate) fn try_configurations(
     runs: &[Run],
+    done: &[Record],
     program: &Path,
     origin: &Origin,
     scratch: &Path,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let mut tried = BTreeSet::new();
+    let mut tried: BTreeSet<&str> =
+        done.iter().map(|record| record.configuration.as_str()).collect();
     let firsts: Vec<&Run> =
         runs.iter().filter(|run| tried.insert(run.configuration.as_str())).collect();
     let mut broken = Vec::new();
@@ -133,7 +139,7 @@ pub(crate) fn try_configurations(
         let Some(record) = execute(&trial, program, origin, &folder, stop)? else {
             return Ok(());
         };
-        if record.status == Status::Error {
+        if record.exit_code.is_some_and(|code| MISTAKES.contains(&code)) {
             broken.push(format!(
                 "the configuration `{}` ({}) does not run on {}: {}\n{}",
                 first.configuration,

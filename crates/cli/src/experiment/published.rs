@@ -148,5 +148,9 @@ fn figure(results: &Results, published: &Published, x: &str, y: &str) -> Option<
     let mut plots = vec![plot("Published", pair(x, y)?)];
     let ours = published.figure_ours.get(x).zip(published.figure_ours.get(y));
     plots.extend(ours.and_then(|(x, y)| pair(x, y)).map(|pair| plot("Ours", pair)));
+    let all: Vec<f64> = plots.iter().flat_map(|plot| plot.content.values()).collect();
+    for plot in &mut plots {
+        plot.content.reach(&all);
+    }
     Some(Block::Plots(plots))
 }

@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Only these domains
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     domains: Vec<String>,
+    /// Program to run instead of this one, e.g. another build of it
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// Drop results of these kinds first, so that they run again
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     redo: Vec<Redo>,
@@ -71,8 +74,9 @@ fn parse_range(text: &str) -> Result<RangeInclusive<usize>, String> {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let experiment = Experiment::read(&args.config, &args.set)?;
     let folder = args.results.as_ref().unwrap_or(&experiment.results);
-    let program = std::env::current_exe().context("cannot find the program itself")?;
-    preflight::generate_tasks(&experiment, &program)?;
+    let this = std::env::current_exe().context("cannot find the program itself")?;
+    let program = args.program.as_ref().unwrap_or(&this);
+    preflight::generate_tasks(&experiment, &this)?;
     let runs = selected(list_runs(&experiment)?, &experiment, args)?;
     if args.dry_run {
         print_list(&runs, folder)?;
@@ -86,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => "runs.jsonl".to_owned(),
         Some(only) => format!("runs-{:06}-{:06}.jsonl", only.start(), only.end()),
     });
-    let origin = machine::origin(&program)?;
+    let origin = machine::origin(program, args.program.is_none())?;
     let mut results = ResultFile::open(file.clone())?;
     if !args.redo.is_empty() {
         let keys: BTreeSet<String> = runs.iter().map(Run::key).collect();
@@ -127,10 +131,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .context("cannot handle Ctrl-C")?;
     let scratch = folder.join("scratch");
     if args.only.is_none() {
-        preflight::try_configurations(&left, &program, &origin, &scratch, &stop)?;
+        preflight::try_configurations(&left, &done, program, &origin, &scratch, &stop)?;
     }
     let started = std::time::Instant::now();
-    let summary = runner::run_all(&left, jobs, &program, &origin, &scratch, &mut results, &stop)?;
+    let summary = runner::run_all(&left, jobs, program, &origin, &scratch, &mut results, &stop)?;
     // Another process of the same experiment may still use it.
     let _ = std::fs::remove_dir(&scratch);
     eprintln!(

@@ -42,7 +42,7 @@ fn headline(results: &Results, contradictions: usize) -> Vec<Fact> {
     let records: Vec<&Record> = run.iter().flat_map(|&c| results.records(c)).collect();
     let errors = records.iter().filter(|record| record.status == Status::Error).count();
     let mut facts = vec![
-        fact("tasks", show_number(results.tasks.len() as f64), false),
+        fact("tasks", show_number(results.size(None) as f64), false),
         fact("configurations run", show_number(run.len() as f64), false),
         fact("runs", show_number(records.len() as f64), false),
     ];
@@ -127,7 +127,7 @@ fn domain_table(
 /// The coverage table, also written as a file of its own.
 pub(crate) fn coverage_table(results: &Results) -> Table {
     let all: Vec<_> = (0..results.configurations.len()).collect();
-    let size = |domain| results.tasks_of(domain).count();
+    let size = |domain| results.size(domain);
     domain_table(
         results,
         &all,
@@ -308,7 +308,7 @@ pub(crate) fn scatter(
         x_title: format!("{name_x}: {}", figure.label()),
         y_title: format!("{name_y}: {}", figure.label()),
         series: results.domains.clone(),
-        content: Content::Scatter { floor: figure.floor(), marks },
+        content: Content::Scatter { floor: figure.floor(), reach: Vec::new(), marks },
     }
 }
 

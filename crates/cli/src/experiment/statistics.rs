@@ -102,6 +102,17 @@ impl Results {
         (0..self.tasks.len()).filter(move |&t| domain.is_none_or(|d| self.tasks[t].domain == d))
     }
 
+    /// How many tasks of a domain were run; all that are known where nothing was run.
+    pub(crate) fn size(&self, domain: Option<DomainId>) -> usize {
+        let run = |t: TaskId| {
+            (0..self.configurations.len()).any(|c| self.record(c, t).is_some_and(|r| r.run > 0))
+        };
+        match self.tasks_of(domain).filter(|&t| run(t)).count() {
+            0 => self.tasks_of(domain).count(),
+            count => count,
+        }
+    }
+
     /// How many tasks a configuration solves, and on how many it was run.
     pub(crate) fn coverage(&self, c: ConfigurationId, domain: Option<DomainId>) -> (usize, usize) {
         let run = self.tasks_of(domain).filter(|&t| self.record(c, t).is_some());

@@ -1,0 +1,9 @@
+//! `apportion experiment` from outside: run, kill, resume, report, and the report in a browser.
+//!
+//! A shell script stands in for the planner, so that what is tested is the experiment, in seconds.
+
+mod browser;
+mod failures;
+mod fixture;
+mod report;
+mod resume;

@@ -1,0 +1,65 @@
+//! Reports: the same results give the same bytes, and the numbers are right.
+
+use crate::fixture::{Fixture, contents, succeed};
+
+#[test]
+fn two_reports_of_the_same_results_are_identical() {
+    let fixture = Fixture::new();
+    succeed(&mut fixture.run("results", &[]));
+    succeed(&mut fixture.report("results", "first"));
+    succeed(&mut fixture.report("results", "second"));
+    let first = contents(&fixture.path("first"));
+    assert!(first.len() >= 8, "{:?}", first.keys());
+    assert_eq!(first, contents(&fixture.path("second")));
+
+    // The order in which runs ended does not matter.
+    let file = fixture.path("results").join("runs.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let reversed: Vec<&str> = text.lines().rev().collect();
+    std::fs::write(&file, reversed.join("\n") + "\n").unwrap();
+    succeed(&mut fixture.report("results", "third"));
+    assert_eq!(first, contents(&fixture.path("third")));
+}
+
+#[test]
+fn tables_count_what_happened() {
+    let fixture = Fixture::new();
+    succeed(&mut fixture.run("results", &[]));
+    succeed(&mut fixture.report("results", "report"));
+    let text = std::fs::read_to_string(fixture.path("report").join("report.md")).unwrap();
+    for line in [
+        "- unexplained errors: **2** ⚠",
+        "- contradictions: **0**",
+        "| configuration | one (6) | two (6) | all (12) |",
+        "| blind | 4 | 4 | 8 |",
+        "| good | **6** ★ | **6** ★ | **12** ★ |",
+        "| *other* | 1 of 1 | 0 of 1 | 1 of 2 |",
+        "| Best, published | 5 | 4 | 9 |",
+        "| *good, ours* | **6** ★ | **6** ★ | **12** ★ |",
+        "- **one**: A sentence about one.",
+        "- **blind: exit code 101**: one/p13.sas, two/p13.sas",
+        // Geometric mean of 3, 4, 6, 9, and of the cubes of 2, 3, 5, 8.
+        "| good | **5.05** ★ | **5.05** ★ | **5.05** ★ |",
+        "| blind | 61.0 | 61.0 | 61.0 |",
+        "| other – good | 1 | 0 | 1 | 0 | 0.750 |",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line}\nis not in\n{text}");
+    }
+    let runs = std::fs::read_to_string(fixture.path("report").join("runs.csv")).unwrap();
+    assert_eq!(runs.lines().count(), 1 + 24 + 2);
+    let coverage = std::fs::read_to_string(fixture.path("report").join("coverage.csv")).unwrap();
+    assert!(coverage.contains("\nblind,4,4,8\n"), "{coverage}");
+}
+
+#[test]
+fn the_page_needs_nothing_from_outside() {
+    let fixture = Fixture::new();
+    succeed(&mut fixture.run("results", &[]));
+    succeed(&mut fixture.report("results", "report"));
+    let page = std::fs::read_to_string(fixture.path("report").join("report.html")).unwrap();
+    assert!(page.contains("A test &amp; its &lt;results&gt;"));
+    for outside in ["http://", "https://", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.contains("a bug &lt;here&gt;"));
+}
