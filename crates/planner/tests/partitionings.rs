@@ -128,7 +128,12 @@ proptest! {
         let abstractions = Arc::new(abstractions(&task));
         let space = StateSpace::new(&task);
         let scp = Saturated::new(&abstractions);
-        let eager = StoredConfig { share: 1.0, prune_every: 2, ..StoredConfig::default() };
+        let eager = StoredConfig {
+            min_share: 1.0,
+            max_share: 1.0,
+            prune_every: 2,
+            ..StoredConfig::default()
+        };
         let tiny = StoredConfig { max_bytes: 1, ..eager };
         let heuristics: [Box<dyn Heuristic>; 5] = [
             Box::new(EveryState::new(abstractions.clone(), Uniform)),
@@ -140,6 +145,7 @@ proptest! {
         for mut heuristic in heuristics {
             for (state, h_star) in space.reachable().chain(space.reachable()) {
                 check_admissible(heuristic.evaluate(state), h_star)?;
+                check_admissible(heuristic.improve(state), h_star)?;
             }
         }
     }
@@ -157,7 +163,7 @@ proptest! {
         let mut stored = Stored::new(abstractions.clone(), Uniform, StoredConfig::default());
         let states = || space.reachable().map(|(state, _)| state);
         for state in states() {
-            stored.evaluate(state);
+            stored.improve(state);
         }
         let is_stored = stored.statistics().partitions == 1;
         for state in states() {

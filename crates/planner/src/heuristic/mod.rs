@@ -35,6 +35,17 @@ pub trait Heuristic {
         0
     }
 
+    /// Whether the next state to be expanded should be handed to [`Heuristic::improve`] first.
+    fn wants_to_improve(&self) -> bool {
+        false
+    }
+
+    /// Like [`Heuristic::evaluate`], but the heuristic may take time to raise the value of this
+    /// state, and of others with it.
+    fn improve(&mut self, state: &[Value]) -> Estimate {
+        self.evaluate(state)
+    }
+
     /// Figures for the final statistics.
     fn statistics(&self) -> HeuristicStatistics {
         HeuristicStatistics::default()
@@ -48,6 +59,14 @@ impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
 
     fn revision(&self) -> u64 {
         (**self).revision()
+    }
+
+    fn wants_to_improve(&self) -> bool {
+        (**self).wants_to_improve()
+    }
+
+    fn improve(&mut self, state: &[Value]) -> Estimate {
+        (**self).improve(state)
     }
 
     fn statistics(&self) -> HeuristicStatistics {

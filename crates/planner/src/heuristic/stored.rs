@@ -2,9 +2,9 @@
 //!
 //! A partitioning is admissible for every state, so its distance tables are kept and a state is
 //! evaluated by look-ups, maximised over the store.
-//! New partitionings are made on a schedule: after a number of evaluations that doubles when an
-//! attempt was in vain and shrinks when it was not, and only while making them has taken no more
-//! than a share of the time.
+//! New partitionings are made on a schedule: at the first state, then at states about to be
+//! expanded, at least some evaluations apart and while making them has taken less than a share of
+//! the time, a larger one the more of them succeed.
 //! One is kept if it raises the value of the state it was made for; before that it is saturated
 //! and what it leaves over is handed on, which never lowers a value.
 //! Those that have not been the best for any state for long are dropped when more come, and all
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use super::tables::TableStore;
 use super::{Estimate, Heuristic, HeuristicStatistics};
 use crate::abstraction::Abstractions;
-use crate::partition::{PartitionScratch, Partitioner, saturate};
+use crate::partition::{GoalDistances, PartitionScratch, Partitioner, saturate};
 use crate::task::{Cost, Value};
 
 /// When to make partitionings and how many to keep.
@@ -24,17 +24,17 @@ use crate::task::{Cost, Value};
 pub struct StoredConfig {
     /// The most bytes of tables.
     pub max_bytes: usize,
-    /// The share of the running time that making partitionings may take.
-    pub share: f64,
-    /// The first attempts come after this many evaluations.
-    pub min_interval: u64,
+    /// The share of the running time that making partitionings takes if it never succeeds …
+    pub min_share: f64,
+    /// … and if it always does.
+    pub max_share: f64,
     /// The store is pruned when it has grown by this many partitionings.
     pub prune_every: usize,
 }
 
 impl Default for StoredConfig {
     fn default() -> StoredConfig {
-        StoredConfig { max_bytes: 512 << 20, share: 0.5, min_interval: 1, prune_every: 32 }
+        StoredConfig { max_bytes: 512 << 20, min_share: 0.1, max_share: 0.5, prune_every: 32 }
     }
 }
 
@@ -58,8 +58,11 @@ pub struct Stored<P> {
 #[derive(Debug)]
 struct Schedule {
     evaluations: u64,
-    next: u64,
-    interval: u64,
+    /// After how many evaluations to look at the clock again.
+    next_look: u64,
+    is_due: bool,
+    /// Running average of how many attempts succeed.
+    success: f64,
     started: Instant,
     spent: Duration,
 }
@@ -75,8 +78,9 @@ impl<P: Partitioner> Stored<P> {
             wins: Vec::new(),
             schedule: Schedule {
                 evaluations: 0,
-                next: 1,
-                interval: config.min_interval,
+                next_look: 0,
+                is_due: false,
+                success: 1.0,
                 started: Instant::now(),
                 spent: Duration::ZERO,
             },
@@ -88,16 +92,16 @@ impl<P: Partitioner> Stored<P> {
         }
     }
 
-    /// Tries to raise the value of a state beyond `known`.
-    fn improve(&mut self, state: &[Value], known: Cost) -> Cost {
-        let started = Instant::now();
-        self.computed += 1;
-        let h = self.make(state, known);
-        self.schedule.spent += started.elapsed();
-        self.schedule.plan_next(h > known, &self.config);
-        h
+    fn look_up(&mut self, state: &[Value]) -> Cost {
+        self.schedule.advance(&self.config);
+        let best = self.store.best(state);
+        if let Some(wins) = self.wins.get_mut(best.partitioning) {
+            *wins += 1;
+        }
+        best.h
     }
 
+    /// Makes a partitioning for a state and stores it if it raises the value beyond `known`.
     fn make(&mut self, state: &[Value], known: Cost) -> Cost {
         let Stored { abstractions, partitioner, scratch, .. } = self;
         let Some(found) = partitioner.partition(abstractions, state, Some(known)) else {
@@ -115,22 +119,28 @@ impl<P: Partitioner> Stored<P> {
         let Estimate::AtLeast(h) = distances.evaluate(abstractions, state) else {
             return known;
         };
-        if self.grown >= self.config.prune_every {
+        if self.grown >= self.config.prune_every || !self.has_room(&distances) {
             self.prune();
         }
-        self.store.push(&distances);
-        self.wins.push(1);
-        self.grown += 1;
-        self.revision += 1;
+        if self.has_room(&distances) {
+            self.store.push(&distances);
+            self.wins.push(1);
+            self.grown += 1;
+            self.revision += 1;
+        }
         h
     }
 
-    /// Drops what has not been the best for any state since the last time; if that is not enough
-    /// for the limit on memory, the least successful half.
+    fn has_room(&self, distances: &GoalDistances) -> bool {
+        self.store.memory_bytes() + self.store.bytes_to_push(distances) <= self.config.max_bytes
+    }
+
+    /// Drops what has not been the best for any state since the last time; if most of the memory
+    /// is in use then, also the least successful half.
     fn prune(&mut self) {
         self.grown = 0;
         self.keep(1);
-        if self.store.memory_bytes() > self.config.max_bytes {
+        if self.store.memory_bytes() > self.config.max_bytes / 2 {
             let mut sorted = self.wins.clone();
             sorted.sort_unstable();
             self.keep(sorted.get(sorted.len() / 2).map_or(0, |median| median + 1));
@@ -145,42 +155,53 @@ impl<P: Partitioner> Stored<P> {
 }
 
 impl Schedule {
-    fn plan_next(&mut self, success: bool, config: &StoredConfig) {
-        self.interval = if success {
-            (self.interval / 2).max(config.min_interval)
-        } else {
-            self.interval.saturating_mul(2)
-        };
-        self.next = self.evaluations + self.interval;
+    /// Notes an attempt.
+    fn attempted(&mut self, success: bool, took: Duration) {
+        self.spent += took;
+        self.success = 0.8 * self.success + if success { 0.2 } else { 0.0 };
+        self.next_look = self.evaluations;
     }
 
-    fn is_due(&mut self, config: &StoredConfig) -> bool {
-        if self.evaluations < self.next {
-            return false;
+    /// Looks at the clock every few evaluations.
+    fn advance(&mut self, config: &StoredConfig) {
+        self.evaluations += 1;
+        if self.evaluations >= self.next_look && !self.is_due {
+            let share = config.min_share + (config.max_share - config.min_share) * self.success;
+            self.is_due = self.spent <= self.started.elapsed().mul_f64(share);
+            self.next_look = self.evaluations + LOOK_EVERY;
         }
-        let allowed = self.started.elapsed().mul_f64(config.share);
-        if self.evaluations == 1 || self.spent <= allowed {
-            return true;
-        }
-        self.next = self.evaluations + 64;
-        false
     }
 }
+
+/// How many evaluations lie between two looks at the clock.
+const LOOK_EVERY: u64 = 32;
 
 impl<P: Partitioner> Heuristic for Stored<P> {
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
         if self.abstractions.is_dead_end(state) {
             return Estimate::DeadEnd;
         }
-        let best = self.store.best(state);
-        if let Some(wins) = self.wins.get_mut(best.partitioning) {
-            *wins += 1;
+        if self.computed == 0 {
+            return self.improve(state);
         }
-        self.schedule.evaluations += 1;
-        if self.schedule.is_due(&self.config) {
-            return Estimate::AtLeast(self.improve(state, best.h));
+        Estimate::AtLeast(self.look_up(state))
+    }
+
+    fn wants_to_improve(&self) -> bool {
+        self.schedule.is_due
+    }
+
+    fn improve(&mut self, state: &[Value]) -> Estimate {
+        if self.abstractions.is_dead_end(state) {
+            return Estimate::DeadEnd;
         }
-        Estimate::AtLeast(best.h)
+        let known = self.look_up(state);
+        let started = Instant::now();
+        self.computed += 1;
+        let h = self.make(state, known);
+        self.schedule.is_due = false;
+        self.schedule.attempted(h > known, started.elapsed());
+        Estimate::AtLeast(h)
     }
 
     fn revision(&self) -> u64 {

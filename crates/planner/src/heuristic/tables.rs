@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::abstraction::{Abstractions, Distance, INFINITY};
+use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
 use crate::partition::GoalDistances;
 use crate::task::{Cost, Value};
 
@@ -122,6 +122,16 @@ impl<L: Lane> Tables<L> {
         self.blocks.iter().map(|block| 32 * block.rows.len() + 8 * block.patterns.len()).sum()
     }
 
+    fn bytes_to_push(&self, abstractions: &Abstractions, distances: &GoalDistances) -> usize {
+        let block = self.blocks.last().filter(|block| block.used < L::WIDTH);
+        let has_rows = |p: PatternId| {
+            block.is_some_and(|block| block.patterns.iter().any(|&(pattern, _)| pattern == p.0))
+        };
+        let tables = abstractions.ids().map(|p| (p, distances.table(abstractions, p)));
+        let new = tables.filter(|&(p, table)| !is_zero(table) && !has_rows(p));
+        new.map(|(_, table)| 32 * table.len() + 8).sum()
+    }
+
     /// The largest sum of distances, and whose it is, given the state's rank in each pattern.
     #[inline]
     fn best(&self, ranks: &[u32]) -> (u32, usize) {
@@ -182,7 +192,7 @@ impl<L: Lane> Tables<L> {
 impl<L: Lane> Block<L> {
     /// Sets the distances of one lane in one pattern.
     fn set(&mut self, lane: usize, pattern: u32, table: &[Distance], factor: u32) {
-        if table.iter().all(|&d| d == 0 || d == INFINITY) {
+        if is_zero(table) {
             return;
         }
         let known = self.patterns.iter().find(|&&(p, _)| p == pattern).map(|&(_, start)| start);
@@ -197,6 +207,11 @@ impl<L: Lane> Block<L> {
             row.as_mut()[lane] = L::try_from(d).ok().expect("the lane is wide enough");
         }
     }
+}
+
+/// Whether the table says nothing.
+fn is_zero(table: &[Distance]) -> bool {
+    table.iter().all(|&d| d == 0 || d == INFINITY)
 }
 
 /// Partitionings as tables, as narrow as the distances of the collection allow.
@@ -244,6 +259,11 @@ impl TableStore {
     /// Bytes of heap memory.
     pub(super) fn memory_bytes(&self) -> usize {
         with_tables!(&self.tables, t => t.memory_bytes())
+    }
+
+    /// How many bytes more it takes to hold another partitioning.
+    pub(super) fn bytes_to_push(&self, distances: &GoalDistances) -> usize {
+        with_tables!(&self.tables, t => t.bytes_to_push(&self.abstractions, distances))
     }
 
     /// Adds the tables of a partitioning.

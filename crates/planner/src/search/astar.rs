@@ -144,7 +144,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         debug_assert_eq!(inserted, Some((INITIAL, true)));
         self.nodes.push(INITIAL);
         self.batch.values.copy_from_slice(&self.task.initial);
-        let estimate = self.evaluate(INITIAL)?;
+        let estimate = self.evaluate(INITIAL, H::evaluate)?;
         self.statistics.evaluated += 1;
         if let Estimate::AtLeast(h) = estimate {
             self.statistics.initial_h = Some(h);
@@ -163,15 +163,21 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         }
     }
 
-    /// Evaluates a state again if the heuristic has improved since; says whether it must wait.
+    /// Evaluates a state again if the heuristic has improved since or wants to do so here; says
+    /// whether the state must wait.
     #[inline]
     fn postpone(&mut self, id: StateId, f: Cost, h: Cost) -> Result<bool, Stop> {
-        if !self.config.reevaluate || self.heuristic.revision() <= self.nodes.revision(id) {
+        if !self.config.reevaluate {
+            return Ok(false);
+        }
+        let improve = self.heuristic.wants_to_improve();
+        if !improve && self.heuristic.revision() <= self.nodes.revision(id) {
             return Ok(false);
         }
         self.packer.unpack(&self.batch.parent, &mut self.batch.values);
         self.statistics.reevaluated += 1;
-        let Estimate::AtLeast(new) = self.evaluate(id)? else { return Ok(true) };
+        let estimate = if improve { H::improve } else { H::evaluate };
+        let Estimate::AtLeast(new) = self.evaluate(id, estimate)? else { return Ok(true) };
         if new < h {
             self.nodes.set_h(id, Estimate::AtLeast(h));
         }
@@ -282,26 +288,35 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         self.nodes.push(id);
         self.nodes.open(id, parent, op, g);
         self.statistics.evaluated += 1;
-        if let Estimate::AtLeast(h) = self.evaluate_values(id, values)? {
+        if let Estimate::AtLeast(h) = self.evaluate_values(id, values, H::evaluate)? {
             self.open.push(g.saturating_add(h), h, id);
         }
         Ok(())
     }
 
-    fn evaluate(&mut self, id: StateId) -> Result<Estimate, Stop> {
+    fn evaluate(
+        &mut self,
+        id: StateId,
+        estimate: fn(&mut H, &[Value]) -> Estimate,
+    ) -> Result<Estimate, Stop> {
         let values = std::mem::take(&mut self.batch.values);
-        let estimate = self.evaluate_values(id, &values);
+        let estimate = self.evaluate_values(id, &values, estimate);
         self.batch.values = values;
         estimate
     }
 
     /// Evaluates a state and keeps the estimate in its node.
     #[inline]
-    fn evaluate_values(&mut self, id: StateId, values: &[Value]) -> Result<Estimate, Stop> {
+    fn evaluate_values(
+        &mut self,
+        id: StateId,
+        values: &[Value],
+        estimate: impl FnOnce(&mut H, &[Value]) -> Estimate,
+    ) -> Result<Estimate, Stop> {
         if self.ticker.tick() {
             self.check_limits()?;
         }
-        let estimate = self.heuristic.evaluate(values);
+        let estimate = estimate(self.heuristic, values);
         if estimate == Estimate::DeadEnd {
             self.statistics.dead_ends += 1;
         }
