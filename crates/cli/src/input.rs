@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use planner::plan::Plan;
+use planner::pddl::{
+    Domain, PddlError, PddlErrorKind, Problem, Source, parse_domain, parse_problem,
+};
+use planner::plan::{Plan, validate};
 use planner::task::Task;
 use planner::translate::sas::{self, SasError};
+use planner::translate::{TranslateError, TranslateOptions, translate};
 
 use crate::exit::{Exit, Failure};
 
@@ -16,40 +20,85 @@ pub(crate) struct TaskArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// A task, and the PDDL it comes from.
+pub(crate) struct Input {
+    pub(crate) task: Task,
+    pddl: Option<(Domain, Problem)>,
+}
+
 impl TaskArgs {
     /// Reads and, for PDDL, translates the task.
     pub(crate) fn load(&self) -> anyhow::Result<Task> {
+        Ok(self.read()?.task)
+    }
+
+    /// As [`TaskArgs::load`], but keeps the PDDL.
+    pub(crate) fn read(&self) -> anyhow::Result<Input> {
         match &self.files[..] {
-            [sas] if has_extension(sas, "sas") => load_sas(sas),
-            [file] => Err(Failure::new(
-                Exit::CommandLine,
-                format!(
-                    "{} is not a .sas file; a PDDL task needs two files: DOMAIN PROBLEM",
-                    file.display()
-                ),
-            )),
-            _ => Err(Failure::new(Exit::Unsupported, "PDDL input is not supported yet")),
+            [domain, problem] => {
+                let (domain, problem) = read_pddl(domain, problem)?;
+                let task = translate(&domain, &problem, &TranslateOptions::default()).map_err(
+                    |error| match error {
+                        TranslateError::Pddl(error) => pddl_failure(&error),
+                        TranslateError::Interrupted(_) => Failure::new(Exit::Internal, error),
+                    },
+                )?;
+                Ok(Input { task, pddl: Some((domain, problem)) })
+            }
+            [sas, ..] => Ok(Input { task: read_sas(sas)?, pddl: None }),
+            [] => unreachable!("clap asks for at least one file"),
         }
     }
 }
 
-impl TaskArgs {
-    /// Executes a plan before anybody sees it, by code that shares nothing with the search.
+impl Input {
+    /// Executes a plan before anybody sees it, by code that shares nothing with the search: on the
+    /// finite-domain task, and on the PDDL task if there is one.
     /// `text` is the plan as its file will hold it.
-    pub(crate) fn validate(&self, task: &Task, plan: &Plan, text: &str) -> anyhow::Result<()> {
-        let _ = text;
-        plan.check(task).map_err(|error| {
+    pub(crate) fn validate(&self, plan: &Plan, text: &str) -> anyhow::Result<()> {
+        let wrong = |error: &dyn std::fmt::Display| {
             Failure::new(Exit::Internal, format!("the plan found is wrong (a bug): {error}"))
-        })
+        };
+        plan.check(&self.task).map_err(|error| wrong(&error))?;
+        if let Some((domain, problem)) = &self.pddl {
+            validate(domain, problem, text).map_err(|error| wrong(&error))?;
+        }
+        Ok(())
     }
 }
 
-fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
+/// Reads and parses the two files of a PDDL task.
+pub(crate) fn read_pddl(domain: &Path, problem: &Path) -> anyhow::Result<(Domain, Problem)> {
+    let source = |path: &Path| -> anyhow::Result<Source> {
+        Ok(Source::new(path.display().to_string(), &read_bytes(path)?))
+    };
+    let domain = parse_domain(source(domain)?).map_err(|error| pddl_failure(&error))?;
+    let problem = parse_problem(source(problem)?, &domain).map_err(|error| pddl_failure(&error))?;
+    Ok((domain, problem))
 }
 
-fn load_sas(path: &Path) -> anyhow::Result<Task> {
-    sas::read(&read_text(path)?).map_err(|error| {
+fn pddl_failure(error: &PddlError) -> anyhow::Error {
+    let exit = match error.kind {
+        PddlErrorKind::Invalid => Exit::Input,
+        PddlErrorKind::Unsupported => Exit::Unsupported,
+    };
+    Failure::new(exit, error)
+}
+
+fn read_sas(path: &Path) -> anyhow::Result<Task> {
+    let bytes = read_bytes(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named_sas = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("sas"));
+    if !named_sas && !text.trim_start().starts_with("begin_version") {
+        return Err(Failure::new(
+            Exit::CommandLine,
+            format!(
+                "{} is not a .sas file; a PDDL task needs two files: DOMAIN PROBLEM",
+                path.display()
+            ),
+        ));
+    }
+    sas::read(&text).map_err(|error| {
         let exit = match error {
             SasError::Unsupported { .. } => Exit::Unsupported,
             _ => Exit::Input,
@@ -58,15 +107,9 @@ fn load_sas(path: &Path) -> anyhow::Result<Task> {
     })
 }
 
-/// Reads a text file; bytes that are not UTF-8 are replaced, so that errors can show them.
-pub(crate) fn read_text(path: &Path) -> anyhow::Result<String> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        }),
-        Err(error) => {
-            Err(Failure::new(Exit::Input, format!("cannot read {}: {error}", path.display())))
-        }
-    }
+/// Reads a file.
+pub(crate) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| {
+        Failure::new(Exit::Input, format!("cannot read {}: {error}", path.display()))
+    })
 }

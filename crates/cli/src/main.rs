@@ -8,7 +8,9 @@ mod input;
 mod memory;
 mod plan;
 mod report;
+mod translate;
 mod units;
+mod validate;
 mod watch;
 
 use std::process::ExitCode;
@@ -28,6 +30,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Translate(translate::Args),
+    Validate(validate::Args),
     Explain(explain::Args),
     Experiment(experiment::Args),
 }
@@ -53,6 +57,8 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Plan(args) => plan::run(args),
+        Command::Translate(args) => translate::run(args),
+        Command::Validate(args) => validate::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Experiment(args) => experiment::run(args),
     };

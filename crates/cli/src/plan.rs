@@ -3,7 +3,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context;
 use planner::search::{self, Outcome, Statistics};
@@ -11,10 +10,8 @@ use planner::search::{self, Outcome, Statistics};
 use crate::exit::{Exit, Failure};
 use crate::heuristic::HeuristicArgs;
 use crate::input::TaskArgs;
-use crate::memory;
 use crate::report::Status;
-use crate::units::{parse_bytes, parse_duration};
-use crate::watch::{Options, Phase, Run, Verbosity};
+use crate::watch::{LimitArgs, Options, Phase, Run, Verbosity};
 
 /// Find an optimal plan
 #[derive(clap::Args)]
@@ -24,12 +21,8 @@ pub(crate) struct Args {
     task: TaskArgs,
     #[command(flatten)]
     heuristic: HeuristicArgs,
-    /// Stop after this time, translation included: 30s, 5m, 2h
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    time_limit: Option<Duration>,
-    /// Stop at this much memory: 500MiB, 4GiB [default: 90 % of the machine's]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    memory_limit: Option<u64>,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Where to write the plan
     #[arg(long, value_name = "FILE", default_value = "sas_plan")]
     plan_file: PathBuf,
@@ -69,11 +62,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// From the task to a status and, if there is one, the text of a validated plan.
 fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
-    let task = args.task.load()?;
-    run.note(|report| report.set_task(&task));
+    let input = args.task.read()?;
+    let task = &input.task;
+    run.note(|report| report.set_task(task));
 
     run.enter(Phase::Preprocess);
-    let mut heuristic = args.heuristic.build(&task, run.limits().memory_bytes)?;
+    let mut heuristic = args.heuristic.build(task, run.limits().memory_bytes)?;
 
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);
@@ -82,13 +76,13 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
         progress: Some(&mut progress),
         ..search::Config::default()
     };
-    let result = search::astar(&task, &mut heuristic, config);
+    let result = search::astar(task, &mut heuristic, config);
     run.progress(&result.statistics);
 
     match result.outcome {
         Outcome::Solved(plan) => {
-            let text = plan.to_text(&task);
-            args.task.validate(&task, &plan, &text)?;
+            let text = plan.to_text(task);
+            input.validate(&plan, &text)?;
             std::fs::write(&args.plan_file, &text)
                 .with_context(|| format!("cannot write {}", args.plan_file.display()))?;
             run.note(|report| {
@@ -111,13 +105,10 @@ impl Args {
         };
         let files = self.task.files.iter().map(|file| file.display().to_string()).collect();
         Options {
-            time_limit: self.time_limit,
-            memory_limit: self.memory_limit.or(memory::available().map(|bytes| bytes / 10 * 9)),
             json: self.json.clone(),
-            verbosity,
             files,
             heuristic: self.heuristic.name(),
-            model: None,
+            ..Options::new(&self.limits, verbosity)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A run of `plan` as seen from outside of it: its phases, its limits, its end.
+//! A run of `plan` or `translate` as seen from outside of it: its phases, its limits, its end.
 //!
 //! Limits hold in every phase, also where no code looks at them: a thread watches the clock, the
 //! resident memory and Ctrl-C, and the allocator watches the memory.
@@ -19,7 +19,7 @@ use planner::search::{Limits, Statistics};
 use crate::exit::{self, Exit};
 use crate::memory;
 use crate::report::{Report, Status};
-use crate::units::show_bytes;
+use crate::units::{parse_bytes, parse_duration, show_bytes};
 
 /// What to limit, and where to report.
 #[derive(Clone, Debug)]
@@ -32,6 +32,32 @@ pub(crate) struct Options {
     pub(crate) files: Vec<String>,
     pub(crate) heuristic: String,
     pub(crate) model: Option<String>,
+}
+
+/// Limits on the command line.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct LimitArgs {
+    /// Stop after this time, translation included: 30s, 5m, 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    time_limit: Option<Duration>,
+    /// Stop at this much memory: 500MiB, 4GiB [default: 90 % of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    memory_limit: Option<u64>,
+}
+
+impl Options {
+    /// Limits only; nothing to report.
+    pub(crate) fn new(limits: &LimitArgs, verbosity: Verbosity) -> Options {
+        Options {
+            time_limit: limits.time_limit,
+            memory_limit: limits.memory_limit.or(memory::available().map(|bytes| bytes / 10 * 9)),
+            json: None,
+            verbosity,
+            files: Vec::new(),
+            heuristic: String::new(),
+            model: None,
+        }
+    }
 }
 
 /// How much to say.
@@ -88,7 +114,7 @@ impl Run {
             ..Report::default()
         };
         let known = Known { phase: Phase::Translate, phase_started: started, report };
-        anyhow::ensure!(RUN.get().is_none(), "a process plans once");
+        anyhow::ensure!(RUN.get().is_none(), "a process runs one command");
         let run = RUN.get_or_init(|| Run {
             options,
             started,

@@ -1,8 +1,11 @@
 //! Plans: their file format and their independent validation.
 
 mod check;
+mod validate;
+mod world;
 
 pub use check::CheckError;
+pub use validate::{InvalidPlan, ValidPlan, validate};
 
 use std::fmt::{self, Write as _};
 
