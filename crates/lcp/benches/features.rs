@@ -1,48 +1,96 @@
-//! Feature rows in numbers: how much sharing there is, and how fast rows are made.
+//! Feature rows in numbers: how much they share, and how fast they are made.
 //!
-//! `cargo bench -p lcp --bench features [-- TASK.sas …]`
+//! `cargo bench -p lcp --bench features [-- [--graph KIND] [-L ITERATIONS] [TASK.sas …]]`
 //!
-//! Prints, for FLG and L=2, on random walks of 30 states: k patterns, m operators, d features, the
-//! colours in all, distinct rows per pattern, distinct tokens per operator, distinct operators;
-//! then the time that all abstract states of all patterns take, and a look-up of what was computed.
+//! Without tasks, those of the design's table are read from the benchmarks beside the repository.
+//! First table, on random walks of 30 states: k patterns, m operators, d features, averages of
+//! distinct rows per pattern, distinct tokens per operator (a token is a row of a pattern, or what
+//! action attention makes of it: a row and the multiset it stands in) and distinct operators.
+//! Second table: processor time for all abstract states of all patterns, the first time and again.
 
-use std::path::PathBuf;
+#[path = "../tests/common/cpu.rs"]
+mod cpu;
+#[path = "../tests/common/pddl.rs"]
+mod pddl;
+
 use std::sync::Arc;
-use std::time::Instant;
 
+use cpu::seconds;
 use lcp::graph::GraphKind;
 use lcp::wl::{FeatureGenerator, Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Pattern, PatternLimits, interesting_patterns};
-use planner::task::{Task, Value};
+use planner::task::{Fact, Task, Value};
+use rand::SeedableRng;
 use rand::seq::IndexedRandom;
-use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustc_hash::FxHashSet;
 
+/// The tasks of the design's table, and two more whose speed is asked for.
+const TASKS: [(&str, &str); 8] = [
+    ("blocks", "probBLOCKS-9-0.pddl"),
+    ("blocks", "probBLOCKS-14-0.pddl"),
+    ("logistics00", "probLOGISTICS-10-0.pddl"),
+    ("ferry", "p15.pddl"),
+    ("spanner", "p15.pddl"),
+    ("visitall-opt11-strips", "problem06-half.pddl"),
+    ("logistics98", "prob05.pddl"),
+    ("miconic", "s9-1.pddl"),
+];
+
 fn main() {
-    let files: Vec<PathBuf> =
-        std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).map(PathBuf::from).collect();
-    for kind in GraphKind::ALL {
-        for file in &files {
-            let text = std::fs::read_to_string(file).expect("a readable file");
-            let task = planner::translate::sas::read(&text).expect("a task");
-            let name = file.file_stem().unwrap().to_string_lossy();
-            sharing(&name, kind, &task);
-            speed(kind, &task);
+    let mut kind = GraphKind::Flg;
+    let mut iterations = 2;
+    let mut tasks = Vec::new();
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--graph" => kind = arguments.next().unwrap().parse().unwrap(),
+            "-L" => iterations = arguments.next().unwrap().parse().unwrap(),
+            file => {
+                let text = std::fs::read_to_string(file).unwrap();
+                let task = planner::translate::sas::read(&text).unwrap();
+                tasks.push((file.rsplit('/').next().unwrap().to_string(), task));
+            }
         }
+    }
+    if tasks.is_empty() {
+        tasks.extend(TASKS.iter().filter_map(|&(domain, problem)| {
+            let task = pddl::published_task(domain, problem)?;
+            Some((format!("{domain} {}", problem.trim_end_matches(".pddl")), task))
+        }));
+    }
+
+    println!("{kind}, L={iterations}, walks of 30 states\n");
+    println!(
+        "| task | k | m | d | rows / pattern | rows / operator | tokens / operator | operators |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for (name, task) in &tasks {
+        sharing(name, task, kind, iterations);
+    }
+    println!("\nAll abstract states of all patterns\n");
+    println!(
+        "| task | states | ms | µs each | again, ns each | rows | bags | MB | vocabulary: ms | d | bytes |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    for (name, task) in &tasks {
+        speed(name, task, kind, iterations);
     }
 }
 
-/// A random walk of `length` states from the initial state, with repetitions removed.
-fn walk(task: &Task, length: usize, seed: u64) -> Vec<Vec<Value>> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+fn patterns_of(task: &Task) -> Vec<Pattern> {
+    interesting_patterns(task, 2, &PatternLimits::default())
+}
+
+/// The states of a random walk from the initial state.
+fn walk(task: &Task, length: usize) -> Vec<Vec<Value>> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut states = vec![task.initial.clone()];
     while states.len() < length {
         let mut state = states.last().unwrap().clone();
-        let holds = |facts: &[planner::task::Fact]| {
-            facts.iter().all(|fact| state[fact.var.index()] == fact.value)
-        };
-        let applicable: Vec<_> = task.operators.iter().filter(|o| holds(&o.pre)).collect();
+        let holds = |fact: &Fact| state[fact.var.index()] == fact.value;
+        let applicable: Vec<_> =
+            task.operators.iter().filter(|o| o.pre.iter().all(holds)).collect();
         let Some(operator) = applicable.choose(&mut rng) else { break };
         for fact in &operator.eff {
             state[fact.var.index()] = fact.value;
@@ -52,47 +100,42 @@ fn walk(task: &Task, length: usize, seed: u64) -> Vec<Vec<Value>> {
     states
 }
 
-fn sharing(name: &str, kind: GraphKind, task: &Task) {
-    let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    let states = walk(task, 30, 1);
-    let start = Instant::now();
-    let mut builder = VocabularyBuilder::new(kind, 2);
+fn sharing(name: &str, task: &Task, kind: GraphKind, iterations: usize) {
+    let patterns = patterns_of(task);
+    let states = walk(task, 30);
+    let mut builder = VocabularyBuilder::new(kind, iterations);
     builder.observe(task, &patterns, &states);
     let vocabulary = Arc::new(builder.finish());
-    let observe = start.elapsed();
-    let mut generator =
-        FeatureGenerator::new(task, &patterns, vocabulary.clone(), usize::MAX).unwrap();
+    let d = vocabulary.num_features();
+    let mut generator = FeatureGenerator::new(task, &patterns, vocabulary, usize::MAX).unwrap();
     let (k, m) = (patterns.len(), task.operators.len());
-    let (mut rows_per_pattern, mut tokens_per_operator, mut distinct_operators) = (0, 0, 0);
+    let (mut pattern_rows, mut operator_rows, mut tokens, mut operators) = (0, 0, 0, 0);
     for state in &states {
         let rows = generator.state_rows(state);
         let mut columns = vec![Vec::with_capacity(k); m];
         for p in 0..k {
             let pattern = rows.pattern(p);
-            rows_per_pattern += pattern.num_rows();
+            pattern_rows += pattern.num_rows();
             let distinct: Vec<_> = pattern.rows().map(|(row, _)| row).collect();
-            for (o, row) in pattern.rows_of_operators().enumerate() {
-                // After action attention a token also depends on the pattern's multiset of rows.
-                columns[o].push((pattern.bag(), distinct[row]));
+            for (column, row) in columns.iter_mut().zip(pattern.rows_of_operators()) {
+                column.push((distinct[row], pattern.bag()));
             }
         }
-        for column in &columns {
-            tokens_per_operator += column.iter().collect::<FxHashSet<_>>().len();
+        for column in &mut columns {
+            operator_rows += column.iter().map(|(row, _)| row).collect::<FxHashSet<_>>().len();
+            tokens += column.iter().collect::<FxHashSet<_>>().len();
+            // Operators are the same if they have the same tokens equally often.
+            column.sort_unstable();
         }
-        distinct_operators += columns.iter().collect::<FxHashSet<_>>().len();
+        operators += columns.iter().collect::<FxHashSet<_>>().len();
     }
     let n = states.len() as f64;
     println!(
-        "{kind} {name}: k {k} m {m} d {} (colours {}) rows/pattern {:.1} tokens/operator {:.0} operators {:.0}; bags {} rows {}; vocabulary in {:.1} ms, {} bytes",
-        vocabulary.num_features(),
-        vocabulary.num_colours(),
-        rows_per_pattern as f64 / n / k as f64,
-        tokens_per_operator as f64 / n / m as f64,
-        distinct_operators as f64 / n,
-        generator.row_table().num_bags(),
-        generator.row_table().num_rows(),
-        observe.as_secs_f64() * 1e3,
-        serde_json::to_string(&*vocabulary).unwrap().len(),
+        "| {name} | {k} | {m} | {d} | {:.1} | {:.1} | {:.1} | {:.0} |",
+        pattern_rows as f64 / n / k as f64,
+        operator_rows as f64 / n / m as f64,
+        tokens as f64 / n / m as f64,
+        operators as f64 / n,
     );
 }
 
@@ -101,60 +144,68 @@ fn abstract_states(task: &Task, pattern: &Pattern) -> Vec<Vec<Value>> {
     let mut states = vec![task.initial.clone()];
     for &var in pattern.variables() {
         let values = 0..task.variable(var).domain_size() as Value;
-        states = states
-            .iter()
-            .flat_map(|state| {
-                values.clone().map(move |value| {
-                    let mut state = state.clone();
-                    state[var.index()] = value;
-                    state
-                })
-            })
-            .collect();
+        let with = |state: &Vec<Value>, value| {
+            let mut state = state.clone();
+            state[var.index()] = value;
+            state
+        };
+        states = states.iter().flat_map(|s| values.clone().map(move |d| with(s, d))).collect();
     }
     states
 }
 
-fn speed(kind: GraphKind, task: &Task) {
-    let patterns = interesting_patterns(task, 2, &PatternLimits::default());
+fn speed(name: &str, task: &Task, kind: GraphKind, iterations: usize) {
+    let patterns = patterns_of(task);
     let states: Vec<_> = patterns.iter().map(|pattern| abstract_states(task, pattern)).collect();
     let count: usize = states.iter().map(Vec::len).sum();
+
+    let start = seconds();
+    let mut builder = VocabularyBuilder::new(kind, iterations);
+    builder.observe(task, &patterns, &walk(task, 500));
+    builder.finish();
+    let observing = seconds() - start;
     let vocabulary: Vocabulary = {
-        let mut builder = VocabularyBuilder::new(kind, 2);
+        let mut builder = VocabularyBuilder::new(kind, iterations);
         for (pattern, states) in patterns.iter().zip(&states) {
             builder.observe(task, std::slice::from_ref(pattern), states);
         }
         builder.finish()
     };
+    let (d, bytes) = (vocabulary.num_features(), serde_json::to_string(&vocabulary).unwrap().len());
+
+    let start = seconds();
     let vocabulary = Arc::new(vocabulary);
-    let start = Instant::now();
     let mut generator = FeatureGenerator::new(task, &patterns, vocabulary, usize::MAX).unwrap();
-    let make = start.elapsed();
+    let mut operators = 0;
     for (p, states) in states.iter().enumerate() {
         for state in states {
-            generator.rows(p, state);
+            let rows = generator.rows(p, state);
+            operators += rows.rows().map(|(_, n)| n as usize).sum::<usize>();
         }
     }
-    let first = start.elapsed();
-    let start = Instant::now();
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-    let shift: usize = rng.random_range(0..100);
-    let mut sum = 0;
+    let first = seconds() - start;
+    assert_eq!(operators, count * task.operators.len(), "every operator has a row everywhere");
+    if kind == GraphKind::Flg && TASKS.iter().any(|(domain, _)| name.starts_with(domain)) {
+        assert!(first < 1.0, "{name}: {first} s");
+    }
+
+    let start = seconds();
+    let mut rows = 0;
     for (p, states) in states.iter().enumerate() {
-        for i in 0..states.len() {
-            sum += generator.rows(p, &states[(i + shift) % states.len()]).num_rows();
+        for state in states {
+            rows += generator.rows(p, state).num_rows();
         }
     }
-    let again = start.elapsed();
+    let again = seconds() - start;
+    assert!(rows >= count);
     println!(
-        "    {count} abstract states in {:.1} ms ({:.1} µs each; index {:.1} ms), again {:.0} ns each; {:.1} rows each; {} bags {} rows {:.1} MB",
-        first.as_secs_f64() * 1e3,
-        first.as_secs_f64() * 1e6 / count as f64,
-        make.as_secs_f64() * 1e3,
-        again.as_secs_f64() * 1e9 / count as f64,
-        sum as f64 / count as f64,
-        generator.row_table().num_bags(),
+        "| {name} | {count} | {:.1} | {:.1} | {:.0} | {} | {} | {:.1} | {:.1} | {d} | {bytes} |",
+        first * 1e3,
+        first * 1e6 / count as f64,
+        again * 1e9 / count as f64,
         generator.row_table().num_rows(),
+        generator.row_table().num_bags(),
         generator.bytes() as f64 / 1e6,
+        observing * 1e3,
     );
 }

@@ -4,7 +4,10 @@
 
 #[path = "../tests/common/mod.rs"]
 mod common;
+#[path = "../tests/common/cpu.rs"]
+mod cpu;
 
+use cpu::seconds;
 use lcp::graph::GraphKind;
 use lcp::network::weights::Weights;
 use lcp::network::{NetworkConfig, TokenScope};
@@ -17,14 +20,6 @@ use planner::task::{OpId, Task};
 use planner::translate::sas;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// Seconds of processor time, which other programs on the machine disturb less than the clock.
-fn seconds() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live, writable `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
-}
 
 fn main() {
     for path in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {

@@ -222,8 +222,18 @@ impl VocabularyBuilder {
 
     /// The vocabulary of everything observed, canonically numbered.
     pub fn finish(self) -> Vocabulary {
-        let (initial, initial_number) = sorted(self.initial);
-        let (edges, edge_number) = sorted(self.edges);
+        // Names that occur in no observed graph (a goal that was never reached, an edge that every
+        // pattern masks) do not count.
+        let later = LATER as Colour..self.colours.len() as Colour;
+        let mut initial_seen = self.in_hop_set.clone();
+        let mut edges_seen = FxHashSet::default();
+        for colour in later {
+            let signature = self.colours.signature(colour).expect("not of iteration 0");
+            initial_seen.insert(unpack(signature[0]).0);
+            edges_seen.extend(signature[1..].iter().map(|&neighbour| unpack(neighbour).1));
+        }
+        let (initial, initial_number) = sorted(self.initial, &initial_seen);
+        let (edges, edge_number) = sorted(self.edges, &edges_seen);
 
         // Colours by iteration; a parent comes before its children in the provisional order.
         let provisional = LATER as Colour..self.colours.len() as Colour;
@@ -236,8 +246,7 @@ impl VocabularyBuilder {
             levels[level].push(colour);
         }
 
-        let mut canonical: FxHashMap<Colour, Colour> =
-            initial_number.iter().enumerate().map(|(i, &c)| (i as Colour, c)).collect();
+        let mut canonical: FxHashMap<Colour, Colour> = initial_number;
         let mut table = ColourTable::new(initial.len());
         let mut level_starts = vec![0, initial.len() as u32];
         for level in levels {
@@ -248,7 +257,7 @@ impl VocabularyBuilder {
                     let mut renumbered = vec![pack_own(canonical[&unpack(signature[0]).0])];
                     renumbered.extend(signature[1..].iter().map(|&neighbour| {
                         let (colour, edge) = unpack(neighbour);
-                        pack(canonical[&colour], edge_number[edge as usize])
+                        pack(canonical[&colour], edge_number[&edge])
                     }));
                     renumbered[1..].sort_unstable();
                     (renumbered, colour)
@@ -276,14 +285,15 @@ impl VocabularyBuilder {
     }
 }
 
-/// The names in order, and for each old number the new one.
-fn sorted(names: FxHashMap<String, u32>) -> (Vec<String>, Vec<u32>) {
-    let mut names: Vec<(String, u32)> = names.into_iter().collect();
+/// The names whose numbers were seen, in order, and the new number for each of the old ones.
+fn sorted(
+    names: FxHashMap<String, u32>,
+    seen: &FxHashSet<u32>,
+) -> (Vec<String>, FxHashMap<u32, u32>) {
+    let mut names: Vec<(String, u32)> =
+        names.into_iter().filter(|(_, number)| seen.contains(number)).collect();
     names.sort_unstable();
-    let mut number = vec![0; names.len()];
-    for (new, &(_, old)) in names.iter().enumerate() {
-        number[old as usize] = new as u32;
-    }
+    let number = names.iter().enumerate().map(|(new, &(_, old))| (old, new as u32)).collect();
     (names.into_iter().map(|(name, _)| name).collect(), number)
 }
 

@@ -1,0 +1,5 @@
+(define (problem three-blocks)
+  (:domain towers)
+  (:objects a b c)
+  (:init (on a b) (down b) (down c) (free a) (free c) (idle))
+  (:goal (and (on b c) (on c a))))
