@@ -28,8 +28,6 @@ pub(super) type GroundCondition = SmallVec<[GroundLiteral; 6]>;
 pub(super) struct Encoding<'a> {
     pub(super) relations: &'a [Relation],
     pub(super) fluent: &'a [bool],
-    /// The number of reachable rows of each relation; rows beyond it are unreachable atoms.
-    reachable: &'a [u32],
     /// By predicate and row.
     fact_of: Vec<Vec<Option<Fact>>>,
     /// The mutex groups that a fact belongs to, by predicate and row.
@@ -45,7 +43,6 @@ impl<'a> Encoding<'a> {
         groups: &[Vec<FactId>],
         relations: &'a [Relation],
         fluent: &'a [bool],
-        reachable: &'a [u32],
     ) -> Encoding<'a> {
         let mut fact_of: Vec<Vec<Option<Fact>>> =
             relations.iter().map(|r| vec![None; r.len()]).collect();
@@ -65,7 +62,6 @@ impl<'a> Encoding<'a> {
         Encoding {
             relations,
             fluent,
-            reachable,
             fact_of,
             groups_of,
             num_groups: groups.len(),
@@ -87,10 +83,10 @@ impl<'a> Encoding<'a> {
         Fact::new(var, self.range(var) - 1)
     }
 
-    /// The reachable atom of a fluent predicate.
+    /// The atom, if it is reachable.
     pub(super) fn find(&self, predicate: PredicateId, args: &[ObjectId]) -> Option<FactId> {
         let row = self.relations[predicate.index()].find(args)?;
-        (row < self.reachable[predicate.index()]).then_some(FactId { predicate, row })
+        Some(FactId { predicate, row })
     }
 }
 
@@ -143,14 +139,12 @@ impl<'a> Encoder<'a> {
         Some(out)
     }
 
-    /// The goal as facts; `Err` holds the number of alternatives if there is not exactly one.
-    pub(super) fn goal(&mut self, goal: &[Literal]) -> Result<Vec<Fact>, usize> {
-        let Some(condition) = self.ground_condition(goal, &[]) else { return Err(0) };
-        let mut alternatives = self.conditions(&condition);
-        match alternatives.len() {
-            1 => Ok(alternatives.remove(0).into_vec()),
-            count => Err(count),
-        }
+    /// The goal as facts, or nothing if it is impossible.
+    ///
+    /// Requires that the facts it negates have variables of their own.
+    pub(super) fn goal(&mut self, goal: &[Literal]) -> Option<Vec<Fact>> {
+        let condition = self.ground_condition(goal, &[])?;
+        self.conditions(&condition).pop().map(SmallVec::into_vec)
     }
 
     /// The disjunction of conjunctions of facts that a conjunction of literals is.

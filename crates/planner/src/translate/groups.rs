@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::pddl::{Domain, Problem};
 use crate::task::{Atom, ObjectId, PredicateId, SchemaId};
@@ -87,57 +87,36 @@ impl NameOrder {
 }
 
 /// The instances of the invariants of which exactly one atom holds initially, sorted.
-///
-/// Parts without a counted argument contribute their atom even if it is unreachable; such atoms
-/// are added to `relations`.
 pub(super) fn mutex_groups(
     invariants: &[Invariant],
     init: &[Atom],
-    relations: &mut [Relation],
+    relations: &[Relation],
     order: &NameOrder,
 ) -> Vec<Vec<FactId>> {
     let mut initial: FxHashMap<PredicateId, Vec<&Atom>> = FxHashMap::default();
     for atom in init {
         initial.entry(atom.predicate).or_default().push(atom);
     }
-    let reachable: Vec<u32> = relations.iter().map(|r| r.len() as u32).collect();
     let mut groups: Vec<Vec<FactId>> = Vec::new();
     for invariant in invariants {
         // The initial weight of each instance, by the values of the invariant's parameters.
         let mut instances: FxHashMap<Vec<ObjectId>, (usize, usize)> = FxHashMap::default();
-        let mut keys: Vec<Vec<ObjectId>> = Vec::new();
         for part in &invariant.parts {
             for atom in initial.get(&part.predicate).map_or(&[][..], Vec::as_slice) {
                 let key = part.parameters(&atom.args);
                 let next = instances.len();
-                let (_, weight) = instances.entry(key.clone()).or_insert_with(|| {
-                    keys.push(key);
-                    (next, 0)
-                });
-                *weight += 1;
+                instances.entry(key).or_insert((next, 0)).1 += 1;
             }
         }
         let first = groups.len();
-        groups.resize_with(first + keys.len(), Vec::new);
+        groups.resize_with(first + instances.len(), Vec::new);
         for part in &invariant.parts {
             let predicate = part.predicate;
-            if part.args.contains(&None) {
-                let relation = &relations[predicate.index()];
-                for row in 0..reachable[predicate.index()] {
-                    let key = part.parameters(relation.row(row));
-                    if let Some(&(group, 1)) = instances.get(&key) {
-                        groups[first + group].push(FactId { predicate, row });
-                    }
-                }
-            } else {
-                for key in &keys {
-                    let (group, weight) = instances[key];
-                    if weight == 1 {
-                        let args: Vec<ObjectId> =
-                            part.args.iter().flatten().map(|&parameter| key[parameter]).collect();
-                        let (row, _) = relations[predicate.index()].insert(&args);
-                        groups[first + group].push(FactId { predicate, row });
-                    }
+            let relation = &relations[predicate.index()];
+            for row in 0..relation.len() as u32 {
+                let key = part.parameters(relation.row(row));
+                if let Some(&(group, 1)) = instances.get(&key) {
+                    groups[first + group].push(FactId { predicate, row });
                 }
             }
         }
@@ -148,14 +127,21 @@ pub(super) fn mutex_groups(
 }
 
 /// The variables: disjoint parts of `groups`, then a variable for each other fact; sorted.
+///
+/// Facts that are `alone` are not grouped: their negation must be a single value.
 pub(super) fn choose_variables(
     groups: &[Vec<FactId>],
+    alone: &FxHashSet<FactId>,
     facts: impl Iterator<Item = FactId>,
     relations: &[Relation],
     order: &NameOrder,
 ) -> Vec<Vec<FactId>> {
     let mut covered: Vec<Vec<bool>> = relations.iter().map(|r| vec![false; r.len()]).collect();
     let mut groups_of: FxHashMap<FactId, Vec<usize>> = FxHashMap::default();
+    let groups: Vec<Vec<FactId>> = groups
+        .iter()
+        .map(|group| group.iter().copied().filter(|fact| !alone.contains(fact)).collect())
+        .collect();
     let mut size: Vec<usize> = groups.iter().map(Vec::len).collect();
     let mut by_size: Vec<Vec<usize>> = vec![Vec::new(); size.iter().max().map_or(0, |m| m + 1)];
     for (g, group) in groups.iter().enumerate() {

@@ -218,7 +218,7 @@ impl BalanceChecker {
             actions.push(Action {
                 parameters,
                 precondition,
-                effects: schema.effects.iter().map(|e| effect(e)).collect(),
+                effects: schema.effects.iter().map(effect).collect(),
                 heavy_adds,
                 first_free: symbols.offset + 2 * schema.num_variables as u32,
             });

@@ -156,32 +156,28 @@ pub fn translate(
     let fluent = (0..relations.len()).filter(|&p| reachable.fluent[p]);
     let facts = fluent
         .flat_map(|p| (0..reachable_rows[p]).map(move |row| FactId { predicate: p.into(), row }));
-    let variables = groups::choose_variables(&groups, facts, relations, &names);
+    let negated_in_goal = goal.iter().filter(|literal| literal.negated).filter_map(|literal| {
+        let args = join::ground_args(&literal.args, &[]);
+        let row = relations[literal.predicate.index()].find(&args)?;
+        Some(FactId { predicate: literal.predicate, row })
+    });
+    let alone = negated_in_goal.collect();
+    let variables = groups::choose_variables(&groups, &alone, facts, relations, &names);
     poll.check()?;
 
-    let encoding =
-        encode::Encoding::new(&variables, &groups, relations, &reachable.fluent, &reachable_rows);
+    let encoding = encode::Encoding::new(&variables, &groups, relations, &reachable.fluent);
     let mut encoder = encode::Encoder::new(&encoding);
-    let goal = match encoder.goal(goal) {
-        Ok(goal) => goal,
-        Err(0) => return Ok(finish::trivial_task(domain, problem, false)),
-        Err(_) => {
-            let construct = "a negative goal on a fact that shares its variable is";
-            let error = PddlError::unsupported(&problem.source, problem.goal_span, construct);
-            return Err(error.into());
-        }
+    let Some(goal) = encoder.goal(goal) else {
+        return Ok(finish::trivial_task(domain, problem, false));
     };
     if goal.is_empty() {
         return Ok(finish::trivial_task(domain, problem, true));
     }
     let mut init: Vec<u32> = variables.iter().map(|facts| facts.len() as u32).collect();
     for atom in &problem.init {
-        if reachable.fluent[atom.predicate.index()] {
-            if let Some(fact) =
-                encoding.find(atom.predicate, &atom.args).and_then(|fact| encoding.fact(fact))
-            {
-                init[fact.var.index()] = fact.value;
-            }
+        let fact = encoding.find(atom.predicate, &atom.args);
+        if let Some(fact) = fact.and_then(|fact| encoding.fact(fact)) {
+            init[fact.var.index()] = fact.value;
         }
     }
     let operators = operators::encode_operators(

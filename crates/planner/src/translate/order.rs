@@ -211,8 +211,12 @@ fn acyclic_order(
         for &(target, weight) in &arcs[&var] {
             if !placed.contains_key(&target) {
                 let left = incoming.get_mut(&target).expect("arcs stay in the component");
-                *left -= weight;
-                queue.entry(*left).or_default().push_back(target);
+                // The extra weight of goal variables stays, so that they come late.
+                let lifted = weight % GOAL_WEIGHT;
+                if lifted > 0 {
+                    *left -= lifted;
+                    queue.entry(*left).or_default().push_back(target);
+                }
             }
         }
     }
