@@ -7,12 +7,14 @@
 //! and the uniform partitioning; h is the sum of distances before rounding, and h_OCP is what
 //! Lagrangian ascent reaches.
 
+use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::self_training::walk::random_walk_states;
 use lcp::self_training::{SelfTraining, Trainer};
 use planner::abstraction::{Abstractions, INFINITY, PatternLimits, interesting_patterns};
 use planner::partition::{
-    CostPartitioning, PartitionScratch, Partitioner, Saturated, Uniform,
+    CostPartitioning, Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Saturated,
+    Start, Uniform,
 };
 use planner::task::{Task, Value};
 use planner::translate::sas;
@@ -83,7 +85,8 @@ fn measure(name: &str, task: &Task, budget: f64) -> Option<(f64, f64)> {
     if var("LEARNED", 0) == 1 {
         settings.network.attention = lcp::network::Attention::Learned;
     }
-    settings.network.mlp_ratio = std::env::var("MLP").ok().and_then(|s| s.parse().ok()).unwrap_or(1.0);
+    settings.network.mlp_ratio =
+        std::env::var("MLP").ok().and_then(|s| s.parse().ok()).unwrap_or(1.0);
     if let Some(rate) = std::env::var("RATE").ok().and_then(|s| s.parse().ok()) {
         settings.rate = rate;
     }
@@ -101,7 +104,7 @@ fn measure(name: &str, task: &Task, budget: f64) -> Option<(f64, f64)> {
     let speed = (trainer.steps() * batch) as f64 / (seconds() - start - prepared);
     let (vocabulary, weights) = (trainer.vocabulary().clone(), trainer.weights().clone());
     let d = weights.config.input;
-    let mut learned = Predictor::from_parts(
+    let predictor = Predictor::from_parts(
         task,
         &abstractions,
         vocabulary,
@@ -110,12 +113,15 @@ fn measure(name: &str, task: &Task, budget: f64) -> Option<(f64, f64)> {
         MEMORY_LIMIT,
     )
     .expect("own patterns");
+    let mut learned = Learned::new(&abstractions, predictor, 0);
     let mut saturated = Saturated::new(&abstractions);
+    let mut ascent =
+        Lagrangian::new(&abstractions, LagrangianConfig { steps: 400, start: Start::Uniform });
     let mut sums = [0.0; 3];
     for state in &unseen {
-        let optimal = ascent(&abstractions, state);
-        let partitioners: [&mut dyn Partitioner; 3] =
-            [&mut learned, &mut saturated, &mut Uniform::default()];
+        let optimal = ascent.partition(&abstractions, state, None);
+        let optimal = value(&abstractions, &optimal.expect("nothing to beat"), state);
+        let partitioners: [&mut dyn Partitioner; 3] = [&mut learned, &mut saturated, &mut Uniform];
         for (sum, partitioner) in sums.iter_mut().zip(partitioners) {
             let found = partitioner.partition(&abstractions, state, None);
             let h = value(&abstractions, &found.expect("nothing to beat"), state);
@@ -150,32 +156,4 @@ fn value(abstractions: &Abstractions, partitioning: &CostPartitioning, state: &[
         }
     }
     sum
-}
-
-fn ascent(abstractions: &Abstractions, state: &[Value]) -> f64 {
-    let mut bound = lcp::self_training::bound::Bound::default();
-    let n = abstractions.num_pairs();
-    let mut logits = vec![0.0f32; n];
-    let mut shares = vec![0.0; n];
-    let mut best: f64 = 0.0;
-    for step in 0..300 {
-        for o in (0..abstractions.num_operators()).map(planner::task::OpId::from) {
-            let pairs = abstractions.operator_pairs(o);
-            let max = pairs.iter().fold(f32::MIN, |m, &(_, p)| m.max(logits[p as usize]));
-            let sum: f32 = pairs.iter().map(|&(_, p)| (logits[p as usize] - max).exp()).sum();
-            for &(_, p) in pairs {
-                shares[p as usize] = (logits[p as usize] - max).exp() / sum;
-            }
-        }
-        let mut gradient = vec![0.0; n];
-        best = best.max(bound.evaluate(abstractions, state, &shares, &mut gradient));
-        let eta = 1.0 / (1.0 + step as f32 / 20.0).sqrt();
-        for o in (0..abstractions.num_operators()).map(planner::task::OpId::from) {
-            let cost = (abstractions.costs()[o.index()] as f32).max(1.0);
-            for &(_, p) in abstractions.operator_pairs(o) {
-                logits[p as usize] += eta * gradient[p as usize] / cost;
-            }
-        }
-    }
-    best
 }

@@ -11,5 +11,6 @@ pub mod wl;
 pub mod network;
 
 pub mod model;
+pub mod partitioner;
 pub mod predict;
 pub mod self_training;

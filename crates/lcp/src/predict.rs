@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use planner::abstraction::{Abstractions, Pattern};
-use planner::partition::{CostPartitioning, Partitioner};
-use planner::task::{Cost, OpId, Task, Value};
+use planner::partition::CostPartitioning;
+use planner::task::{OpId, Task, Value};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -305,19 +305,4 @@ fn floor_shares(abstractions: &Abstractions, shares: &[f32]) -> CostPartitioning
     }
     CostPartitioning::new(abstractions, abstractions.scale(), costs)
         .unwrap_or_else(|_| CostPartitioning::from_weights(abstractions, shares))
-}
-
-impl Partitioner for Predictor {
-    fn name(&self) -> &'static str {
-        "lcp"
-    }
-
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        _beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        Some(self.predict(abstractions, state))
-    }
 }

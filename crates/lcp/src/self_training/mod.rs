@@ -5,6 +5,9 @@
 //! Everything counts steps, not seconds, so that the same seed gives the same network; only a
 //! caller that stops early because of the clock makes a difference.
 //!
+//! A quarter of the states is held out: training keeps the weights that are best there, stops when
+//! they no longer improve, and says whether they beat saturated cost partitioning.
+//!
 //! Guarantees nothing about quality, and needs not: a bad network costs time, never optimality.
 
 pub mod adam;
@@ -14,6 +17,8 @@ pub mod walk;
 use std::sync::Arc;
 
 use planner::abstraction::Abstractions;
+use planner::heuristic::Estimate;
+use planner::partition::{PartitionScratch, Partitioner, Saturated};
 use planner::task::{Task, Value};
 use rand::RngExt;
 use rand::SeedableRng;
@@ -28,6 +33,7 @@ use crate::predict::{Softmax, TaskPositions, feature_generator, patterns_of};
 use crate::wl::{FeatureError, RowTable, Vocabulary, VocabularyBuilder};
 use adam::Adam;
 use bound::Bound;
+use walk::random_walk_states;
 
 /// The settings of self-training.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,8 +48,12 @@ pub struct SelfTraining {
     pub batch: usize,
     /// The learning rate at the beginning; it falls linearly to a tenth over `steps`.
     pub rate: f32,
-    /// The number of steps.
+    /// The most steps.
     pub steps: usize,
+    /// The number of states to train on and to hold out.
+    pub states: usize,
+    /// The longest random walk.
+    pub longest_walk: usize,
     /// The seed of the first weights and of the order of batches.
     pub seed: u64,
 }
@@ -57,9 +67,78 @@ impl Default for SelfTraining {
             batch: 4,
             rate: 5e-3,
             steps: 1000,
+            states: 80,
+            longest_walk: 60,
             seed: 2011,
         }
     }
+}
+
+/// What self-training leaves behind.
+#[derive(Clone, Debug)]
+pub struct Trained {
+    /// The features that the network reads.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The best network by the mean bound on the states held out.
+    pub weights: Weights,
+    /// Its mean bound there, in units of cost.
+    pub bound: f64,
+    /// The mean bound there of saturated cost partitioning.
+    pub saturated: f64,
+    /// The number of steps made.
+    pub steps: usize,
+}
+
+/// Epochs without a better network after which training ends.
+const PATIENCE: usize = 12;
+/// The relative gain that counts as better.
+const GAIN: f64 = 1e-3;
+
+/// Trains on random-walk states of the task until the steps are used up, the network stops
+/// improving or `go_on` (asked after every step) says no.
+/// None if there is nothing to train on.
+pub fn train(
+    task: &Task,
+    abstractions: &Abstractions,
+    settings: &SelfTraining,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Option<Trained> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(settings.seed);
+    let states =
+        random_walk_states(task, abstractions, settings.states, settings.longest_walk, &mut rng);
+    let held_out = &states[states.len() - states.len() / 4..];
+    let mut saturated = Saturated::new(abstractions);
+    let mut scratch = PartitionScratch::default();
+    let mut baseline = 0.0;
+    for state in held_out {
+        let found = saturated.partition(abstractions, state, None);
+        let h = found.map(|found| found.evaluate(abstractions, state, &mut scratch));
+        if let Some(Estimate::AtLeast(h)) = h {
+            baseline += (h / abstractions.divisor()) as f64 / held_out.len() as f64;
+        }
+    }
+    let mut trainer = Trainer::new(task, abstractions, &states, settings.clone()).ok()?;
+    let mut best = trainer.trained(baseline);
+    let (mut reference, mut since_best, mut going) = (best.bound, 0, true);
+    while going && trainer.steps_done < settings.steps && since_best < PATIENCE {
+        for _ in 0..trainer.batches.len().max(8) {
+            trainer.step()?;
+            going = go_on();
+            if !going {
+                break;
+            }
+        }
+        let now = trainer.trained(baseline);
+        since_best += 1;
+        if now.bound > reference * (1.0 + GAIN) {
+            (since_best, reference) = (0, now.bound);
+        }
+        if now.bound > best.bound {
+            best = now;
+        }
+    }
+    best.steps = trainer.steps_done;
+    Some(best)
 }
 
 /// A network in training on the states of one task.
@@ -70,6 +149,8 @@ pub struct Trainer<'a> {
     places: TaskPositions,
     rows: RowTable,
     batches: Vec<StateBatch>,
+    /// States that are not trained on.
+    held_out: Vec<StateBatch>,
     weights: Weights,
     gradient: Weights,
     adam: Adam,
@@ -92,7 +173,7 @@ struct StateBatch {
 }
 
 impl<'a> Trainer<'a> {
-    /// Prepares training on `states`, none of which is a dead end.
+    /// Prepares training on `states`, none of which is a dead end; the last quarter is held out.
     pub fn new(
         task: &Task,
         abstractions: &'a Abstractions,
@@ -108,7 +189,8 @@ impl<'a> Trainer<'a> {
         Trainer::continued(task, abstractions, states, vocabulary, weights, settings)
     }
 
-    /// Prepares training on `states` from weights that exist already.
+    /// Prepares training on `states` from weights that exist already; the last quarter is held
+    /// out.
     pub fn continued(
         task: &Task,
         abstractions: &'a Abstractions,
@@ -119,31 +201,28 @@ impl<'a> Trainer<'a> {
     ) -> Result<Trainer<'a>, FeatureError> {
         let places = TaskPositions::new(abstractions, &weights.config, Softmax::Masked);
         let mut features = feature_generator(task, abstractions, vocabulary.clone(), usize::MAX)?;
-        let batches: Vec<StateBatch> = states
-            .chunks(settings.batch.max(1))
-            .map(|states| {
-                let rows: Vec<Vec<u32>> = states
-                    .iter()
-                    .map(|state| {
-                        let mut row_of_position = vec![0; places.positions.len()];
-                        let mut rows = Vec::new();
-                        let state_rows = features.state_rows(state);
-                        for p in 0..abstractions.len() {
-                            rows.clear();
-                            places.feature_rows(state_rows.pattern(p), p, &mut rows);
-                            let of_pattern = places.positions.of_pattern(p);
-                            for (&i, &row) in of_pattern.iter().zip(&rows) {
-                                row_of_position[i as usize] = row;
-                            }
-                        }
-                        row_of_position
-                    })
-                    .collect();
-                let rows = rows.iter().map(Vec::as_slice);
-                let tokens = Batch::new(&weights.config, &places.positions, rows);
-                StateBatch { states: states.to_vec(), tokens }
-            })
-            .collect();
+        let mut batch_of = |states: &[Vec<Value>]| {
+            let mut rows = vec![vec![0; places.positions.len()]; states.len()];
+            let mut of_pattern = Vec::new();
+            for (state, row_of_position) in states.iter().zip(&mut rows) {
+                let state_rows = features.state_rows(state);
+                for p in 0..abstractions.len() {
+                    of_pattern.clear();
+                    places.feature_rows(state_rows.pattern(p), p, &mut of_pattern);
+                    let positions = places.positions.of_pattern(p);
+                    for (&i, &row) in positions.iter().zip(&of_pattern) {
+                        row_of_position[i as usize] = row;
+                    }
+                }
+            }
+            let rows = rows.iter().map(Vec::as_slice);
+            let tokens = Batch::new(&weights.config, &places.positions, rows);
+            StateBatch { states: states.to_vec(), tokens }
+        };
+        let (train, held_out) = states.split_at(states.len() - states.len() / 4);
+        let batches: Vec<StateBatch> =
+            train.chunks(settings.batch.max(1)).map(&mut batch_of).collect();
+        let held_out = held_out.chunks(settings.batch.max(1)).map(&mut batch_of).collect();
         Ok(Trainer {
             rng: Xoshiro256PlusPlus::seed_from_u64(settings.seed),
             settings,
@@ -154,6 +233,7 @@ impl<'a> Trainer<'a> {
             order: (0..batches.len()).collect(),
             next: 0,
             batches,
+            held_out,
             gradient: Weights::zeros(&weights.config),
             adam: Adam::new(weights.data.len()),
             weights,
@@ -184,6 +264,32 @@ impl<'a> Trainer<'a> {
     /// The number of states.
     pub fn num_states(&self) -> usize {
         self.batches.iter().map(|batch| batch.states.len()).sum()
+    }
+
+    fn trained(&mut self, saturated: f64) -> Trained {
+        Trained {
+            vocabulary: self.vocabulary.clone(),
+            weights: self.weights.clone(),
+            bound: self.held_out_bound(),
+            saturated,
+            steps: self.steps_done,
+        }
+    }
+
+    /// The mean bound on the states held out, in units of cost.
+    pub fn held_out_bound(&mut self) -> f64 {
+        let Trainer { weights, rows, tape, shares, d_shares, .. } = self;
+        let (mut total, mut states) = (0.0, 0);
+        for batch in &self.held_out {
+            tape.forward(weights, rows, &batch.tokens);
+            for (state, scored) in batch.states.iter().zip(&batch.tokens.scored) {
+                let scores: Vec<f32> = scored.iter().map(|&t| tape.scores[t as usize]).collect();
+                self.places.shares(&scores, shares);
+                total += self.bound.evaluate(self.abstractions, state, shares, d_shares);
+                states += 1;
+            }
+        }
+        if states == 0 { 0.0 } else { total / states as f64 }
     }
 
     /// One step of training on the next batch.
