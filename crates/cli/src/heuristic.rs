@@ -9,7 +9,10 @@ use clap::ValueEnum;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Blind, EveryState, Heuristic, Stored, StoredConfig};
 use planner::partition::{Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated, Uniform};
+use planner::search::Limits;
 use planner::task::Task;
+
+use crate::learned::LearnedArgs;
 
 /// The name of a heuristic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -24,6 +27,8 @@ pub(crate) enum Name {
     Ocp,
     /// Cost partitioning by Lagrangian ascent
     Lagrangian,
+    /// Learned cost partitioning: a network splits the costs
+    Lcp,
 }
 
 /// How a cost-partitioning heuristic uses its partitionings.
@@ -43,6 +48,8 @@ pub(crate) struct HeuristicArgs {
     pub(crate) heuristic: Name,
     #[command(flatten)]
     pub(crate) partition: PartitionArgs,
+    #[command(flatten)]
+    pub(crate) learned: LearnedArgs,
 }
 
 /// How cost-partitioning heuristics are set up.
@@ -80,12 +87,13 @@ impl HeuristicArgs {
 
     /// Builds the heuristic for a task; may take time (projections, tables, models).
     ///
-    /// `memory_limit` is that of the whole process, in bytes.
+    /// `limits` are those of the whole process.
     pub(crate) fn build<'t>(
         &self,
         task: &'t Task,
-        memory_limit: Option<usize>,
+        limits: &Limits,
     ) -> anyhow::Result<Box<dyn Heuristic + 't>> {
+        let memory_limit = limits.memory_bytes;
         if self.heuristic == Name::Blind {
             return Ok(Box::new(Blind::new(task)));
         }
@@ -108,6 +116,10 @@ impl HeuristicArgs {
             Name::Lagrangian => {
                 let ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
                 self.partition.place(abstractions, ascent, Use::Stored, memory_limit)
+            }
+            Name::Lcp => {
+                let learned = self.learned.partitioner(task, &abstractions, limits)?;
+                self.partition.place(abstractions, learned, Use::EveryState, memory_limit)
             }
         })
     }

@@ -5,6 +5,7 @@ mod experiment;
 mod explain;
 mod heuristic;
 mod input;
+mod learned;
 mod memory;
 mod plan;
 mod report;

@@ -67,7 +67,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
     run.note(|report| report.set_task(task));
 
     run.enter(Phase::Preprocess);
-    let mut heuristic = args.heuristic.build(task, run.limits().memory_bytes)?;
+    let mut heuristic = args.heuristic.build(task, &run.limits())?;
 
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);
@@ -108,6 +108,7 @@ impl Args {
             json: self.json.clone(),
             files,
             heuristic: self.heuristic.name(),
+            model: self.heuristic.learned.model_name(),
             ..Options::new(&self.limits, verbosity)
         }
     }

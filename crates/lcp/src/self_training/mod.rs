@@ -96,13 +96,13 @@ const GAIN: f64 = 1e-3;
 
 /// Trains on random-walk states of the task until the steps are used up, the network stops
 /// improving or `go_on` (asked after every step) says no.
-/// None if there is nothing to train on.
+/// With no states to train on, the network stays as it began.
 pub fn train(
     task: &Task,
     abstractions: &Abstractions,
     settings: &SelfTraining,
     go_on: &mut dyn FnMut() -> bool,
-) -> Option<Trained> {
+) -> Result<Trained, FeatureError> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(settings.seed);
     let states =
         random_walk_states(task, abstractions, settings.states, settings.longest_walk, &mut rng);
@@ -117,13 +117,12 @@ pub fn train(
             baseline += (h / abstractions.divisor()) as f64 / held_out.len() as f64;
         }
     }
-    let mut trainer = Trainer::new(task, abstractions, &states, settings.clone()).ok()?;
+    let mut trainer = Trainer::new(task, abstractions, &states, settings.clone())?;
     let mut best = trainer.trained(baseline);
     let (mut reference, mut since_best, mut going) = (best.bound, 0, true);
     while going && trainer.steps_done < settings.steps && since_best < PATIENCE {
         for _ in 0..trainer.batches.len().max(8) {
-            trainer.step()?;
-            going = go_on();
+            going = trainer.step().is_some() && go_on();
             if !going {
                 break;
             }
@@ -138,7 +137,7 @@ pub fn train(
         }
     }
     best.steps = trainer.steps_done;
-    Some(best)
+    Ok(best)
 }
 
 /// A network in training on the states of one task.

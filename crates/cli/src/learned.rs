@@ -1,0 +1,131 @@
+//! The options of learned heuristics, and where their network comes from.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use lcp::model::{Model, ModelError};
+use lcp::partitioner::Learned;
+use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
+use lcp::self_training::{SelfTraining, train};
+use planner::abstraction::Abstractions;
+use planner::search::Limits;
+use planner::task::Task;
+
+use crate::exit::{Exit, Failure};
+
+/// Where the network comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ModelSource {
+    /// A model file.
+    File(PathBuf),
+    /// Trained on the task itself before the search.
+    SelfTrained,
+}
+
+impl FromStr for ModelSource {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<ModelSource, Self::Err> {
+        Ok(match text {
+            "self" => ModelSource::SelfTrained,
+            file => ModelSource::File(file.into()),
+        })
+    }
+}
+
+/// Who competes for an operator's cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Competition {
+    /// The patterns where the operator matters
+    Masked,
+    /// All patterns, as in the paper
+    Paper,
+}
+
+/// How learned heuristics are set up.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct LearnedArgs {
+    /// The network of `lcp`: a model file, or `self` to train one on the task before the search
+    #[arg(long, value_name = "FILE|self")]
+    pub(crate) model: Option<ModelSource>,
+    /// Steps of Lagrangian ascent from each prediction of `lcp`
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) refine: usize,
+    /// Who competes for an operator's cost
+    #[arg(long, value_enum, default_value_t = Competition::Masked, value_name = "WHO")]
+    pub(crate) softmax: Competition,
+    /// The share of the time limit that self-training may take
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
+    pub(crate) train_share: f64,
+    /// The seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 2011)]
+    pub(crate) seed: u64,
+}
+
+/// The longest self-training without a time limit, and the most that any limit allows it.
+const LONGEST_TRAINING: Duration = Duration::from_secs(60);
+const USUAL_TRAINING: Duration = Duration::from_secs(10);
+
+impl LearnedArgs {
+    /// The model's name for reports.
+    pub(crate) fn model_name(&self) -> Option<String> {
+        self.model.as_ref().map(|model| match model {
+            ModelSource::File(path) => path.display().to_string(),
+            ModelSource::SelfTrained => "self".to_string(),
+        })
+    }
+
+    /// The partitioner of `lcp`.
+    pub(crate) fn partitioner(
+        &self,
+        task: &Task,
+        abstractions: &Abstractions,
+        limits: &Limits,
+    ) -> anyhow::Result<Learned> {
+        let softmax = match self.softmax {
+            Competition::Masked => Softmax::Masked,
+            Competition::Paper => Softmax::Paper,
+        };
+        let memory = limits.memory_bytes.map_or(MEMORY_LIMIT, |bytes| MEMORY_LIMIT.min(bytes / 8));
+        let predictor = match self.model.as_ref().unwrap_or(&ModelSource::SelfTrained) {
+            ModelSource::File(path) => {
+                let model = Model::load(path).map_err(|error| model_failure(path, &error))?;
+                model.check_task(task).map_err(|error| model_failure(path, &error))?;
+                Predictor::new(task, abstractions, &model, softmax, memory)?
+            }
+            ModelSource::SelfTrained => {
+                let settings = SelfTraining { seed: self.seed, ..SelfTraining::default() };
+                let until = self.training_deadline(limits);
+                let interrupted = || {
+                    let flag = limits.interrupt;
+                    flag.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed))
+                };
+                let mut go_on = || Instant::now() < until && !interrupted();
+                let trained = train(task, abstractions, &settings, &mut go_on)?;
+                let (vocabulary, weights) = (trained.vocabulary, trained.weights);
+                Predictor::from_parts(task, abstractions, vocabulary, weights, softmax, memory)?
+            }
+        };
+        Ok(Learned::new(abstractions, predictor, self.refine))
+    }
+
+    fn training_deadline(&self, limits: &Limits) -> Instant {
+        let now = Instant::now();
+        let share = self.train_share.clamp(0.0, 1.0);
+        let longest = match limits.deadline {
+            Some(deadline) => deadline.saturating_duration_since(now).mul_f64(share),
+            None => USUAL_TRAINING,
+        };
+        now + longest.min(LONGEST_TRAINING)
+    }
+}
+
+fn model_failure(path: &std::path::Path, error: &ModelError) -> anyhow::Error {
+    let message = match error {
+        ModelError::Io { .. } => error.to_string(),
+        _ => format!("{}: {error}", path.display()),
+    };
+    Failure::new(Exit::Input, message)
+}
