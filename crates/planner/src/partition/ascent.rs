@@ -9,8 +9,10 @@
 //! α_P(k) ← α_P(k) · exp(η_t · n_P(k)) / Σ_Q α_Q(k) · exp(η_t · n_Q(k)),   η_t = η / √(1 + t / τ)
 //! ```
 //!
-//! The shares of a class do not depend on the size of its cost, so no step size depends on the
-//! scale of costs.
+//! Where several operators of P share a label, n_P(k) is divided among those that are about
+//! equally cheap.
+//! Each class is normalised by its largest n_P(k), and its shares do not depend on the size of
+//! its cost: no step size depends on the scale of costs or on how many operators share a label.
 //! The t-weighted averages of the paths and of the costs are kept as well: the first is a flow,
 //! whose value is an upper bound on every partitioning at this state; the second is a
 //! partitioning, often a better one than any single iterate.
@@ -32,6 +34,9 @@ pub(super) const TOLERANCE: f64 = 0.01;
 
 /// Shares do not fall below this part of what a class has, so that they can return.
 const LEAST_SHARE: f64 = 1e-5;
+
+/// Slots of a label count as equally cheap up to this relative difference.
+const TIE: f64 = 0.02;
 
 /// The step sizes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -94,7 +99,11 @@ pub(super) struct Ascent {
     /// By class: when its costs were last added to the average.
     costs_added: Vec<f64>,
     tours: Vec<Tour>,
+
+    // Memory for temporaries.
     touched: Vec<u32>,
+    labels: Vec<u32>,
+    uses: Vec<(u32, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,14 +112,18 @@ struct Slot {
     /// Integrals over the clock: the flow through the slot and its cost.
     flow: f64,
     cost: f64,
+    /// How often the pattern's current path uses it; zero between steps.
+    use_now: f64,
     lives: bool,
 }
 
 /// A projection's current shortest path.
 #[derive(Clone, Debug, Default)]
 struct Tour {
-    /// The slots it uses, sorted, with repetitions.
-    path: Vec<u32>,
+    /// Its labels, sorted, with repetitions.
+    labels: Vec<u32>,
+    /// How often it uses each slot.
+    uses: Vec<(u32, f64)>,
     length: f64,
     /// When it was last added to the average flow.
     added: f64,
@@ -140,6 +153,8 @@ impl Ascent {
             costs_added: vec![0.0; num_classes],
             tours: vec![Tour::default(); abstractions.len()],
             touched: Vec::new(),
+            labels: Vec::new(),
+            uses: Vec::new(),
             classes,
         }
     }
@@ -159,9 +174,15 @@ impl Ascent {
         self.bounds
     }
 
-    /// The slots of the shortest path of a pattern under the current costs, with repetitions.
+    /// The labels of the shortest path of a pattern under the current costs, sorted, with
+    /// repetitions.
     pub(super) fn path(&self, pattern: usize) -> &[u32] {
-        &self.tours[pattern].path
+        &self.tours[pattern].labels
+    }
+
+    /// How often that path uses which slots.
+    pub(super) fn uses(&self, pattern: usize) -> &[(u32, f64)] {
+        &self.tours[pattern].uses
     }
 
     /// Starts the next state from uniform shares.
@@ -250,12 +271,11 @@ impl Ascent {
         self.steps += 1;
         let eta = sizes.first / (1.0 + self.steps as f64 / sizes.halving).sqrt();
         self.clock += self.steps as f64;
-        let growth = eta.exp();
         let mut touched = std::mem::take(&mut self.touched);
         touched.clear();
         for tour in &self.tours {
-            for &slot in &tour.path {
-                self.slots[slot as usize].share *= growth;
+            for &(slot, amount) in &tour.uses {
+                self.slots[slot as usize].use_now = amount;
                 touched.push(self.classes.class(slot));
             }
         }
@@ -265,14 +285,21 @@ impl Ascent {
             let cost = self.classes.cost(class);
             let live = live_slots(&self.live, &self.live_slots, class);
             if live.len() < 2 || cost == 0.0 {
-                live.iter().for_each(|&slot| self.slots[slot as usize].share = 1.0);
                 continue;
             }
+            let used = live.iter().map(|&slot| self.slots[slot as usize].use_now);
+            let most = used.fold(0.0, f64::max);
             let passed = self.clock - self.costs_added[class as usize];
             self.costs_added[class as usize] = self.clock;
             for &slot in live {
-                self.slots[slot as usize].cost += passed * self.costs[slot as usize];
                 self.tours[self.classes.pattern(slot) as usize].is_stale = true;
+                let cost = self.costs[slot as usize];
+                let slot = &mut self.slots[slot as usize];
+                slot.cost += passed * cost;
+                if slot.use_now > 0.0 {
+                    slot.share *= (eta * slot.use_now / most).exp();
+                    slot.use_now = 0.0;
+                }
             }
             normalise(&mut self.slots, &mut self.costs, live, cost, LEAST_SHARE);
         }
@@ -282,18 +309,23 @@ impl Ascent {
 
     /// Brings the shortest paths up to date with the costs, and the lower bound with them.
     fn find_paths(&mut self) {
-        let mut path = Vec::new();
+        let mut labels = std::mem::take(&mut self.labels);
+        let mut uses = std::mem::take(&mut self.uses);
         for (tour, network) in self.tours.iter_mut().zip(&self.networks) {
             if !tour.is_stale {
                 continue;
             }
             tour.is_stale = false;
-            tour.length = self.search.shortest_path(network, &self.costs, &mut path);
-            if path != tour.path {
+            tour.length = self.search.shortest_path(network, &self.costs, &mut labels);
+            divide(&self.classes, &self.costs, &labels, &mut uses);
+            if uses != tour.uses {
                 add_to_flow(tour, self.clock, &mut self.slots);
-                std::mem::swap(&mut path, &mut tour.path);
+                std::mem::swap(&mut labels, &mut tour.labels);
+                std::mem::swap(&mut uses, &mut tour.uses);
             }
         }
+        self.labels = labels;
+        self.uses = uses;
         let value: f64 = self.tours.iter().map(|tour| tour.length).sum();
         if value > self.bounds.lower {
             self.bounds.lower = value;
@@ -339,11 +371,11 @@ impl Ascent {
 
     /// Evaluates costs of slots without moving there, and keeps them if they are the best.
     fn try_costs(&mut self, costs: &[f64]) {
-        let mut path = Vec::new();
+        let labels = &mut self.labels;
         let value: f64 = self
             .networks
             .iter()
-            .map(|network| self.search.shortest_path(network, costs, &mut path))
+            .map(|network| self.search.shortest_path(network, costs, labels))
             .sum();
         if value > self.bounds.lower {
             self.bounds.lower = value;
@@ -351,6 +383,17 @@ impl Ascent {
                 self.best[slot as usize] = costs[slot as usize];
             }
         }
+    }
+
+    /// The uses that one shortest path of a pattern makes of its slots, for some costs.
+    pub(super) fn path_for(&mut self, pattern: usize, cost: impl Fn(u32) -> f64) -> &[(u32, f64)] {
+        let network = &self.networks[pattern];
+        for slot in network.slots() {
+            self.average[slot as usize] = cost(slot);
+        }
+        self.search.shortest_path(network, &self.average, &mut self.labels);
+        divide(&self.classes, &self.average, &self.labels, &mut self.uses);
+        &self.uses
     }
 
     fn add_costs_to_average(&mut self) {
@@ -411,13 +454,33 @@ fn normalise(slots: &mut [Slot], costs: &mut [f64], live: &[u32], cost: f64, lea
     }
 }
 
+/// Divides a path's use of each label among the label's slots that are about equally cheap.
+fn divide(classes: &Classes, costs: &[f64], labels: &[u32], uses: &mut Vec<(u32, f64)>) {
+    uses.clear();
+    for run in labels.chunk_by(|a, b| a == b) {
+        let slots = classes.label_slots(run[0]);
+        let count = run.len() as f64;
+        if slots.len() == 1 {
+            uses.push((slots.start, count));
+            continue;
+        }
+        let cost = |slot: u32| costs[slot as usize];
+        let least = slots.clone().map(cost).fold(f64::INFINITY, f64::min);
+        let most = least * (1.0 + TIE) + f64::MIN_POSITIVE;
+        let first = uses.len();
+        uses.extend(slots.filter(|&slot| cost(slot) <= most).map(|slot| (slot, 0.0)));
+        let amount = count / (uses.len() - first) as f64;
+        uses[first..].iter_mut().for_each(|(_, a)| *a = amount);
+    }
+}
+
 /// Adds a path to the average flow for the time since it was last added.
 fn add_to_flow(tour: &mut Tour, clock: f64, slots: &mut [Slot]) {
     let passed = clock - tour.added;
     tour.added = clock;
     if passed > 0.0 {
-        for &slot in &tour.path {
-            slots[slot as usize].flow += passed;
+        for &(slot, amount) in &tour.uses {
+            slots[slot as usize].flow += passed * amount;
         }
     }
 }

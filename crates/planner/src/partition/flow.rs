@@ -14,6 +14,8 @@
 //! - A [`Classes`] merges operators that no projection can tell apart; what counts is the
 //!   cheapest of them.
 //!   A *slot* is a pattern with a class that is relevant in it: the unknowns of the game.
+//!   Slots are numbered pattern by pattern and label by label; a label costs what its cheapest
+//!   slot costs, and a flow through it may be divided among its slots.
 //! - A [`Network`] is what matters of a projection for one abstract state: the states that can be
 //!   reached from it and can reach a goal, with all goals made one.
 //!   Slots without a transition there cannot change the value and receive nothing.
@@ -41,9 +43,12 @@ pub(super) struct Classes {
     class_slots: Vec<u32>,
     class_of_slot: Vec<u32>,
     pattern_of_slot: Vec<u32>,
+    label_of_slot: Vec<u32>,
     slot_of_pair: Vec<u32>,
-    /// The slots of label l of pattern p are `label_offsets[p][l]..label_offsets[p][l + 1]`.
-    label_offsets: Vec<Vec<u32>>,
+    /// The labels of pattern p are numbered from `first_label[p]` on.
+    first_label: Vec<u32>,
+    /// The slots of label l are `label_offsets[l]..label_offsets[l + 1]`.
+    label_offsets: Vec<u32>,
 }
 
 impl Classes {
@@ -75,14 +80,16 @@ impl Classes {
             class_slots: Vec::new(),
             class_of_slot: Vec::new(),
             pattern_of_slot: Vec::new(),
+            label_of_slot: Vec::new(),
             slot_of_pair: Vec::with_capacity(abstractions.num_pairs()),
-            label_offsets: Vec::with_capacity(abstractions.len()),
+            first_label: Vec::with_capacity(abstractions.len()),
+            label_offsets: vec![0],
             costs,
         };
         let mut slot_of_class = vec![u32::MAX; classes.costs.len()];
         for p in abstractions.ids() {
             let projection = abstractions.projection(p);
-            let mut offsets = vec![classes.class_of_slot.len() as u32];
+            classes.first_label.push(classes.label_offsets.len() as u32 - 1);
             for label in projection.labels() {
                 let first = classes.class_of_slot.len();
                 for o in projection.label_operators(label) {
@@ -92,13 +99,13 @@ impl Classes {
                         *slot = classes.class_of_slot.len() as u32;
                         classes.class_of_slot.push(class);
                         classes.pattern_of_slot.push(p.0);
+                        classes.label_of_slot.push(classes.label_offsets.len() as u32 - 1);
                         classes.class_offsets[class as usize + 1] += 1;
                     }
                     classes.slot_of_pair.push(*slot);
                 }
-                offsets.push(classes.class_of_slot.len() as u32);
+                classes.label_offsets.push(classes.class_of_slot.len() as u32);
             }
-            classes.label_offsets.push(offsets);
         }
         for class in 0..classes.costs.len() {
             classes.class_offsets[class + 1] += classes.class_offsets[class];
@@ -147,6 +154,18 @@ impl Classes {
         self.pattern_of_slot[slot as usize]
     }
 
+    /// The label of a slot.
+    #[inline]
+    pub(super) fn label(&self, slot: u32) -> u32 {
+        self.label_of_slot[slot as usize]
+    }
+
+    /// The slots of a label.
+    #[inline]
+    pub(super) fn label_slots(&self, label: u32) -> Range<u32> {
+        self.label_offsets[label as usize]..self.label_offsets[label as usize + 1]
+    }
+
     /// The slot of each pair of the collection.
     pub(super) fn slot_of_pair(&self) -> &[u32] {
         &self.slot_of_pair
@@ -162,8 +181,8 @@ pub(super) struct Network {
     /// The arcs that leave node v are `arcs[first_arc[v]..first_arc[v + 1]]`.
     first_arc: Box<[u32]>,
     arcs: Box<[Arc]>,
-    /// The slots of each label that occurs.
-    labels: Box<[Range<u32>]>,
+    /// The labels that occur, and the slots of each.
+    labels: Box<[(u32, Range<u32>)]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +202,7 @@ impl Network {
         const UNSEEN: u32 = u32::MAX;
         let projection = abstractions.projection(pattern);
         let distances = abstractions.distances(pattern);
-        let slots = &classes.label_offsets[pattern.index()];
+        let first_label = classes.first_label[pattern.index()];
         let mut node_of = vec![UNSEEN; projection.num_states()];
         let mut label_of = vec![UNSEEN; projection.num_labels()];
         let mut labels = Vec::new();
@@ -214,7 +233,8 @@ impl Network {
                 let local = &mut label_of[label.index()];
                 if *local == UNSEEN {
                     *local = labels.len() as u32;
-                    labels.push(slots[label.index()]..slots[label.index() + 1]);
+                    let label = first_label + label.0;
+                    labels.push((label, classes.label_slots(label)));
                 }
                 arcs.push(Arc { head, label: *local });
             }
@@ -234,7 +254,7 @@ impl Network {
 
     /// The slots with a transition in the network.
     pub(super) fn slots(&self) -> impl Iterator<Item = u32> {
-        self.labels.iter().flat_map(|slots| slots.clone())
+        self.labels.iter().flat_map(|(_, slots)| slots.clone())
     }
 
     fn goal(&self) -> usize {
@@ -244,7 +264,7 @@ impl Network {
     fn memory_bytes(&self) -> usize {
         4 * self.first_arc.len()
             + size_of::<Arc>() * self.arcs.len()
-            + size_of::<Range<u32>>() * self.labels.len()
+            + size_of::<(u32, Range<u32>)>() * self.labels.len()
             + size_of::<Network>()
     }
 }
@@ -330,8 +350,8 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 impl PathSearch {
-    /// The distance from the network's state to the goals for these costs of slots, and the slots
-    /// used by one shortest path, sorted, with repetitions.
+    /// The distance from the network's state to the goals for these costs of slots, and the labels
+    /// of one shortest path, sorted, with repetitions.
     pub(super) fn shortest_path(
         &mut self,
         network: &Network,
@@ -340,7 +360,7 @@ impl PathSearch {
     ) -> f64 {
         path.clear();
         self.label_costs.clear();
-        self.label_costs.extend(network.labels.iter().map(|slots| {
+        self.label_costs.extend(network.labels.iter().map(|(_, slots)| {
             let costs = &costs[slots.start as usize..slots.end as usize];
             costs.iter().copied().fold(f64::INFINITY, f64::min)
         }));
@@ -376,9 +396,7 @@ impl PathSearch {
         let mut node = goal as u32;
         while node != 0 {
             let (parent, label) = self.parents[node as usize];
-            let slots = network.labels[label as usize].clone();
-            let cheapest = slots.min_by(|&a, &b| costs[a as usize].total_cmp(&costs[b as usize]));
-            path.push(cheapest.expect("a label has slots"));
+            path.push(network.labels[label as usize].0);
             node = parent;
         }
         path.sort_unstable();

@@ -1,23 +1,26 @@
 //! The restricted master problem of optimal cost partitioning by path generation.
 //!
-//! Given some paths for each pattern P, each using slot (P, k) n_π(P, k) times:
+//! Given some paths for each pattern P, each using label l of P n_π(l) times, and some of the
+//! slots of each label:
 //!
 //! ```text
 //! maximise Σ_P H_P  subject to
-//!   H_P ≤ Σ_k n_π(P, k) · C(P, k)    for every path π of P
-//!   Σ_P C(P, k) ≤ c(k)               for every class k
+//!   H_P ≤ Σ_l n_π(l) · L(l)     for every path π of P
+//!   L(l) ≤ C(P, k)              for every slot (P, k) of label l
+//!   Σ_P C(P, k) ≤ c(k)          for every class k
 //!   C ≥ 0
 //! ```
 //!
-//! With all paths this is the optimal cost partitioning; with some of them its value is an upper
-//! bound, and its C says where paths are missing.
-//! Its dual variables weigh the paths of each pattern: a unit flow.
+//! With all paths and slots this is the optimal cost partitioning; with some of them its value is
+//! an upper bound, and its C says where they are missing.
+//! The multipliers of the first two kinds of constraints are a flow: they weigh the paths of each
+//! pattern, and divide the use of each label among its slots.
 //!
 //! Solved by the interior-point method of Clarabel, cold each time.
 //! Interior solutions suit path generation: a vertex gives all of a cost to one pattern and
 //! swings from round to round, the centre of the optimal face does not.
-//! Deviates from the mathematics above: a class that occurs in the paths of one pattern only
-//! gives its whole cost there and is no unknown.
+//! Deviates from the mathematics above: a class with a single slot here gives its whole cost
+//! there and is no unknown, and a label with one slot has no L of its own.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
@@ -25,13 +28,13 @@ use rustc_hash::FxHashMap;
 
 use super::flow::Classes;
 
-/// A path as the slots it uses, sorted, with repetitions.
+/// A path as its labels, sorted, with repetitions.
 pub(super) type Path = Box<[u32]>;
 
 /// An approximate solution; exact enough to steer, and both sides of it are checked elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MasterSolution {
-    /// The cost of each slot that is used by some path.
+    /// The cost of each slot of the problem.
     pub(super) costs: FxHashMap<u32, f64>,
     /// How much of the unit flow uses each slot.
     pub(super) flow: FxHashMap<u32, f64>,
@@ -39,42 +42,60 @@ pub(super) struct MasterSolution {
     pub(super) shares: Vec<Vec<f64>>,
 }
 
-/// Solves the problem for the paths of each pattern (none for patterns at their goal).
+/// Solves the problem for the paths of each pattern (none for patterns at their goal) and the
+/// slots of each label that occurs.
 ///
 /// `accuracy` is the gap at which the solver may stop, relative to the largest cost.
 /// `None` if the solver fails.
 pub(super) fn solve(
     classes: &Classes,
     paths: &[Vec<Path>],
+    slots: &FxHashMap<u32, Vec<u32>>,
     accuracy: f64,
 ) -> Option<MasterSolution> {
-    let problem = Problem::new(classes, paths);
+    let problem = Problem::new(classes, paths, slots);
     let (x, z) = problem.optimise(accuracy)?;
-    let mut solution = MasterSolution::default();
-    for (&slot, &cost) in &problem.given {
-        solution.costs.insert(slot, cost);
-    }
+    let mut solution = MasterSolution { costs: problem.given.clone(), ..Default::default() };
     for (&slot, &column) in &problem.columns {
         solution.costs.insert(slot, x[column].max(0.0) * problem.unit);
     }
+    let mut use_of_label: FxHashMap<u32, f64> = FxHashMap::default();
     for (paths, first_row) in paths.iter().zip(&problem.first_row) {
         let weight = |i: usize| match *first_row {
-            Rows::Some(row) => z[row + i].max(0.0),
+            Rows::From(row) => z[row + i].max(0.0),
             Rows::Shortest(best) => f64::from(u8::from(i == best)),
         };
-        let total: f64 = (0..paths.len()).map(weight).sum();
-        if !paths.is_empty() && (total <= 0.0 || !total.is_finite()) {
-            return None;
-        }
-        let shares: Vec<f64> = (0..paths.len()).map(|i| weight(i) / total).collect();
+        let shares = proportions((0..paths.len()).map(weight).collect());
         for (path, &share) in paths.iter().zip(&shares) {
-            for &slot in path {
-                *solution.flow.entry(slot).or_insert(0.0) += share;
-            }
+            path.iter().for_each(|&label| *use_of_label.entry(label).or_insert(0.0) += share);
         }
         solution.shares.push(shares);
     }
+    for (label, amount) in use_of_label {
+        let slots = &slots[&label];
+        let weight = |&slot: &u32| match problem.labels[&label] {
+            Label::Given { cheapest, .. } => f64::from(u8::from(slot == cheapest)),
+            Label::Slot(_) => 1.0,
+            Label::Own { first_row, .. } => {
+                let row = slots.iter().position(|&s| s == slot).expect("a slot of the label");
+                z[first_row + row].max(0.0)
+            }
+        };
+        let shares = proportions(slots.iter().map(weight).collect());
+        for (&slot, share) in slots.iter().zip(shares) {
+            solution.flow.insert(slot, share * amount);
+        }
+    }
     Some(solution)
+}
+
+/// Scales weights such that they sum up to one; equal ones if that is impossible.
+fn proportions(mut weights: Vec<f64>) -> Vec<f64> {
+    let total: f64 = weights.iter().sum();
+    let sound = total > 0.0 && total.is_finite();
+    let equal = 1.0 / weights.len() as f64;
+    weights.iter_mut().for_each(|weight| *weight = if sound { *weight / total } else { equal });
+    weights
 }
 
 /// The problem in the solver's form: minimise q·x where A·x + s = b and s ≥ 0.
@@ -85,55 +106,62 @@ struct Problem {
     given: FxHashMap<u32, f64>,
     /// The unknown C of each other slot.
     columns: FxHashMap<u32, usize>,
-    num_columns: usize,
+    labels: FxHashMap<u32, Label>,
     /// By pattern: where its path constraints stand.
     first_row: Vec<Rows>,
+    q: Vec<f64>,
     entries: Vec<(usize, usize, f64)>,
     b: Vec<f64>,
+}
+
+/// What a label costs.
+#[derive(Clone, Copy)]
+enum Label {
+    /// This much, because of this slot.
+    Given { cost: f64, cheapest: u32 },
+    /// The unknown of its only slot.
+    Slot(usize),
+    /// An unknown of its own, bounded by each slot in one row, from `first_row` on.
+    Own { column: usize, first_row: usize },
 }
 
 /// The constraints of a pattern's paths.
 enum Rows {
     /// One row each, from this one on.
-    Some(usize),
+    From(usize),
     /// None are needed: no unknown occurs, and this path is the shortest.
     Shortest(usize),
 }
 
 impl Problem {
-    fn new(classes: &Classes, paths: &[Vec<Path>]) -> Problem {
-        // The slots that occur, by class.
-        let mut slots: Vec<u32> = paths.iter().flatten().flatten().copied().collect();
-        slots.sort_unstable();
-        slots.dedup();
-        slots.sort_by_key(|&slot| classes.class(slot));
+    fn new(
+        classes: &Classes,
+        paths: &[Vec<Path>],
+        slots_of_label: &FxHashMap<u32, Vec<u32>>,
+    ) -> Problem {
+        let mut labels: Vec<u32> = paths.iter().flatten().flatten().copied().collect();
+        labels.sort_unstable();
+        labels.dedup();
+        let mut slots: Vec<u32> =
+            labels.iter().flat_map(|label| &slots_of_label[label]).copied().collect();
+        slots.sort_unstable_by_key(|&slot| (classes.class(slot), slot));
         let cost = |slot: u32| classes.cost(classes.class(slot));
-        let unit = slots.iter().map(|&slot| cost(slot)).fold(0.0, f64::max).max(1.0);
-
         let mut problem = Problem {
-            unit,
+            unit: slots.iter().map(|&slot| cost(slot)).fold(0.0, f64::max).max(1.0),
             given: FxHashMap::default(),
             columns: FxHashMap::default(),
-            num_columns: 0,
+            labels: FxHashMap::default(),
             first_row: Vec::with_capacity(paths.len()),
+            q: Vec::new(),
             entries: Vec::new(),
             b: Vec::new(),
         };
         for group in slots.chunk_by(|&a, &b| classes.class(a) == classes.class(b)) {
-            if group.len() == 1 || cost(group[0]) == 0.0 {
-                group.iter().for_each(|&slot| _ = problem.given.insert(slot, cost(slot)));
-                continue;
-            }
-            for &slot in group {
-                let column = problem.new_column();
-                problem.columns.insert(slot, column);
-                problem.entries.push((problem.b.len(), column, 1.0));
-            }
-            problem.b.push(cost(group[0]) / unit);
+            problem.add_class(group, cost(group[0]));
         }
-        for column in 0..problem.num_columns {
-            problem.entries.push((problem.b.len(), column, -1.0));
-            problem.b.push(0.0);
+        for label in labels {
+            let kind = problem.add_label(&slots_of_label[&label]);
+            problem.labels.insert(label, kind);
         }
         for paths in paths {
             let rows = problem.add_paths(paths);
@@ -142,39 +170,86 @@ impl Problem {
         problem
     }
 
-    fn new_column(&mut self) -> usize {
-        self.num_columns += 1;
-        self.num_columns - 1
+    fn add_column(&mut self, q: f64) -> usize {
+        self.q.push(q);
+        self.q.len() - 1
+    }
+
+    /// Adds the constraint Σ entries ≤ b.
+    fn add_row(&mut self, entries: impl IntoIterator<Item = (usize, f64)>, b: f64) {
+        let row = self.b.len();
+        self.entries.extend(entries.into_iter().map(|(column, value)| (row, column, value)));
+        self.b.push(b);
+    }
+
+    fn add_class(&mut self, slots: &[u32], cost: f64) {
+        if slots.len() == 1 || cost == 0.0 {
+            self.given.extend(slots.iter().map(|&slot| (slot, cost)));
+            return;
+        }
+        let columns: Vec<usize> = slots.iter().map(|_| self.add_column(0.0)).collect();
+        self.columns.extend(slots.iter().copied().zip(columns.iter().copied()));
+        for &column in &columns {
+            self.add_row([(column, -1.0)], 0.0);
+        }
+        self.add_row(columns.into_iter().map(|column| (column, 1.0)), cost / self.unit);
+    }
+
+    fn add_label(&mut self, slots: &[u32]) -> Label {
+        let given = slots.iter().filter_map(|slot| Some((*self.given.get(slot)?, *slot)));
+        let all_given = slots.iter().all(|slot| self.given.contains_key(slot));
+        if let Some((cost, cheapest)) = given.min_by(|a, b| a.0.total_cmp(&b.0))
+            && (all_given || cost == 0.0)
+        {
+            return Label::Given { cost: cost / self.unit, cheapest };
+        }
+        if let [slot] = slots {
+            return Label::Slot(self.columns[slot]);
+        }
+        let column = self.add_column(0.0);
+        let first_row = self.b.len();
+        for slot in slots {
+            match self.columns.get(slot) {
+                Some(&c) => self.add_row([(column, 1.0), (c, -1.0)], 0.0),
+                None => self.add_row([(column, 1.0)], self.given[slot] / self.unit),
+            }
+        }
+        Label::Own { column, first_row }
     }
 
     fn add_paths(&mut self, paths: &[Path]) -> Rows {
-        let given = |path: &Path| -> f64 {
-            path.iter().filter_map(|slot| self.given.get(slot)).sum::<f64>() / self.unit
+        // The labels of each path, as unknowns and as what is given.
+        let terms = |path: &Path| {
+            let mut given = 0.0;
+            let mut unknown = Vec::with_capacity(path.len() + 1);
+            for run in path.chunk_by(|a, b| a == b) {
+                let count = run.len() as f64;
+                match self.labels[&run[0]] {
+                    Label::Given { cost, .. } => given += count * cost,
+                    Label::Slot(column) | Label::Own { column, .. } => {
+                        unknown.push((column, -count));
+                    }
+                }
+            }
+            (unknown, given)
         };
-        let lengths: Vec<f64> = paths.iter().map(given).collect();
-        let mut slots = paths.iter().flatten();
-        if !slots.any(|slot| self.columns.contains_key(slot)) {
-            let shortest = (0..paths.len()).min_by(|&i, &j| lengths[i].total_cmp(&lengths[j]));
+        let rows: Vec<(Vec<(usize, f64)>, f64)> = paths.iter().map(terms).collect();
+        if rows.iter().all(|(unknown, _)| unknown.is_empty()) {
+            let shortest = (0..rows.len()).min_by(|&i, &j| rows[i].1.total_cmp(&rows[j].1));
             return Rows::Shortest(shortest.unwrap_or(0));
         }
         let first_row = self.b.len();
-        let h = self.new_column();
-        for (path, length) in paths.iter().zip(lengths) {
-            let row = self.b.len();
-            self.entries.push((row, h, 1.0));
-            for run in path.chunk_by(|a, b| a == b) {
-                if let Some(&column) = self.columns.get(&run[0]) {
-                    self.entries.push((row, column, -(run.len() as f64)));
-                }
-            }
-            self.b.push(length);
+        let h = self.add_column(-1.0);
+        for (mut unknown, given) in rows {
+            unknown.push((h, 1.0));
+            self.add_row(unknown, given);
         }
-        Rows::Some(first_row)
+        Rows::From(first_row)
     }
 
     /// The unknowns and the multipliers of the constraints.
     fn optimise(&self, accuracy: f64) -> Option<(Vec<f64>, Vec<f64>)> {
-        let (num_rows, num_columns) = (self.b.len(), self.num_columns);
+        let (num_rows, num_columns) = (self.b.len(), self.q.len());
         if num_columns == 0 {
             return Some((Vec::new(), Vec::new()));
         }
@@ -185,8 +260,6 @@ impl Problem {
             self.entries.iter().map(|entry| entry.1).collect(),
             self.entries.iter().map(|entry| entry.2).collect(),
         );
-        let mut q = vec![0.0; num_columns];
-        q[self.columns.len()..].fill(-1.0);
         let settings = DefaultSettings {
             verbose: false,
             tol_gap_abs: accuracy,
@@ -198,11 +271,12 @@ impl Problem {
         let quadratic = CscMatrix::zeros((num_columns, num_columns));
         let cones = [SupportedConeT::NonnegativeConeT(num_rows)];
         let mut solver =
-            DefaultSolver::new(&quadratic, &q, &matrix, &self.b, &cones, settings).ok()?;
+            DefaultSolver::new(&quadratic, &self.q, &matrix, &self.b, &cones, settings).ok()?;
         solver.solve();
         let solution = solver.solution;
         let is_solved =
             matches!(solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
-        is_solved.then_some((solution.x, solution.z))
+        let is_finite = solution.x.iter().chain(&solution.z).all(|value| value.is_finite());
+        (is_solved && is_finite).then_some((solution.x, solution.z))
     }
 }

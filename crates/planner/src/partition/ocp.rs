@@ -15,12 +15,14 @@
 //! Deviates from the paper: costs end on the integer grid of [`CostPartitioning`], so the value
 //! may fall short of an optimum that lies above an integer by less than the grid resolves.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::ascent::{Ascent, Bounds, StepSizes, TOLERANCE};
-use super::master::{self, Path};
+use super::master::{self, MasterSolution, Path};
 use super::{CostPartitioning, PartitionScratch, Partitioner};
-use crate::abstraction::Abstractions;
+use crate::abstraction::{Abstractions, PatternId};
 use crate::heuristic::Estimate;
 use crate::task::{Cost, Value};
 
@@ -64,22 +66,42 @@ pub struct Ocp {
     ascent: Ascent,
     scratch: PartitionScratch,
     /// By pattern and abstract state: paths that were worth having.
-    known: Vec<FxHashMap<u32, Vec<Path>>>,
+    known: Vec<FxHashMap<u32, Known>>,
     num_known: usize,
     /// By pattern: the paths in the current state's master problem.
     paths: Vec<Vec<Path>>,
+    /// By label: its slots in the current state's master problem.
+    slots: FxHashMap<u32, Vec<u32>>,
+    /// Memory for a flow, by slot, and for the largest flow of each class.
+    flow: Vec<f64>,
+    largest: Vec<f64>,
     statistics: OcpStatistics,
+}
+
+/// What was worth having for an abstract state.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    paths: Vec<Path>,
+    /// Labels with the slots they need, label by label.
+    slots: Vec<(u32, u32)>,
+    /// A unit flow to the goals: how much of it uses each slot.
+    flow: Vec<(u32, f64)>,
 }
 
 impl Ocp {
     /// Optimal partitionings for a collection.
     pub fn new(abstractions: &Abstractions) -> Ocp {
+        let ascent = Ascent::new(abstractions);
+        let classes = Rc::clone(ascent.classes());
         Ocp {
-            ascent: Ascent::new(abstractions),
+            ascent,
             scratch: PartitionScratch::default(),
             known: vec![FxHashMap::default(); abstractions.len()],
             num_known: 0,
             paths: vec![Vec::new(); abstractions.len()],
+            slots: FxHashMap::default(),
+            flow: vec![0.0; classes.num_slots()],
+            largest: vec![0.0; classes.len()],
             statistics: OcpStatistics::default(),
         }
     }
@@ -97,56 +119,147 @@ impl Ocp {
     /// Brings the known paths of a state together; whether every pattern has some.
     fn gather(&mut self, abstractions: &Abstractions, state: &[Value]) -> bool {
         let mut is_warm = true;
+        self.slots.clear();
         for (p, paths) in abstractions.ids().zip(&mut self.paths) {
             paths.clear();
             let source = abstractions.projection(p).abstract_state(state);
-            match self.known[p.index()].get(&source) {
-                Some(known) => paths.extend_from_slice(known),
-                None => is_warm &= abstractions.projection(p).is_goal(source),
+            let Some(known) = self.known[p.index()].get(&source) else {
+                is_warm &= abstractions.projection(p).is_goal(source);
+                continue;
+            };
+            paths.extend_from_slice(&known.paths);
+            for &(label, slot) in &known.slots {
+                self.slots.entry(label).or_default().push(slot);
             }
         }
         is_warm
     }
 
-    /// Adds the current shortest paths to the master problem; whether any is new.
+    /// An upper bound from the flows of earlier states.
+    ///
+    /// Where there is none, a path that adds little to the flows of the others will do.
+    fn bound_by_known_flows(&mut self, abstractions: &Abstractions, state: &[Value]) {
+        let classes = Rc::clone(self.ascent.classes());
+        let mut flow = std::mem::take(&mut self.flow);
+        let mut largest = std::mem::take(&mut self.largest);
+        let mut used: Vec<u32> = Vec::new();
+        let mut add = |(slot, amount): (u32, f64), largest: &mut [f64]| {
+            flow[slot as usize] = amount;
+            used.push(slot);
+            let largest = &mut largest[classes.class(slot) as usize];
+            *largest = largest.max(amount);
+        };
+        let mut unknown = Vec::new();
+        for p in abstractions.ids() {
+            let source = abstractions.projection(p).abstract_state(state);
+            match self.known[p.index()].get(&source) {
+                Some(known) => known.flow.iter().for_each(|&u| add(u, &mut largest)),
+                None => unknown.push(p.index()),
+            }
+        }
+        for p in unknown {
+            let extra = |slot: u32| {
+                let class = classes.class(slot);
+                classes.cost(class) * (1.0 - largest[class as usize]).max(0.0)
+            };
+            let uses = self.ascent.path_for(p, extra);
+            uses.iter().for_each(|&u| add(u, &mut largest));
+        }
+        let upper = self.ascent.upper_bound(|slot| flow[slot as usize]);
+        self.ascent.set_upper_bound(upper);
+        for slot in used {
+            flow[slot as usize] = 0.0;
+            largest[classes.class(slot) as usize] = 0.0;
+        }
+        self.flow = flow;
+        self.largest = largest;
+    }
+
+    /// Adds the current shortest paths to the master problem; whether anything is new.
     fn add_paths(&mut self) -> bool {
         let mut any = false;
+        let classes = self.ascent.classes();
         for (p, paths) in self.paths.iter_mut().enumerate() {
             let path = self.ascent.path(p);
-            let is_new =
-                !self.ascent.networks()[p].is_trivial() && !paths.iter().any(|q| **q == *path);
-            if is_new {
+            if self.ascent.networks()[p].is_trivial() {
+                continue;
+            }
+            if !paths.iter().any(|known| **known == *path) {
                 paths.push(path.into());
                 any = true;
+            }
+            for &(slot, _) in self.ascent.uses(p) {
+                let slots = self.slots.entry(classes.label(slot)).or_default();
+                if !slots.contains(&slot) {
+                    slots.push(slot);
+                    any = true;
+                }
             }
         }
         any
     }
 
+    /// Makes some steps of ascent, as long as the bounds are apart.
     fn climb(&mut self, steps: usize) {
         for _ in 0..steps {
+            if self.ascent.bounds().are_closed() {
+                return;
+            }
             self.ascent.step(STEP_SIZES);
             self.statistics.steps += 1;
             self.add_paths();
         }
     }
 
-    /// Remembers the paths that the last flow used most.
-    fn remember(&mut self, abstractions: &Abstractions, state: &[Value], shares: &[Vec<f64>]) {
+    /// Remembers the paths and slots that the last flow used most.
+    fn remember(
+        &mut self,
+        abstractions: &Abstractions,
+        state: &[Value],
+        solution: &MasterSolution,
+    ) {
         if self.num_known > MOST_PATHS {
             self.known.iter_mut().for_each(FxHashMap::clear);
             self.num_known = 0;
         }
+        let classes = self.ascent.classes();
+        let is_used = |slot: &u32| {
+            let cost = solution.costs.get(slot).copied().unwrap_or(0.0);
+            let flow = solution.flow.get(slot).copied().unwrap_or(0.0);
+            flow > LEAST_KEPT || cost > LEAST_KEPT * classes.cost(classes.class(*slot))
+        };
+        let shares = &solution.shares;
         for (p, (paths, shares)) in abstractions.ids().zip(self.paths.iter_mut().zip(shares)) {
             let source = abstractions.projection(p).abstract_state(state);
             let known = self.known[p.index()].entry(source).or_default();
-            self.num_known -= known.len();
-            known.clear();
+            self.num_known -= known.paths.len();
             let mut used: Vec<(f64, Path)> = shares.iter().copied().zip(paths.drain(..)).collect();
             used.sort_by(|a, b| b.0.total_cmp(&a.0));
-            let kept = used.into_iter().take(MOST_KEPT).filter(|&(share, _)| share > LEAST_KEPT);
-            known.extend(kept.map(|(_, path)| path));
-            self.num_known += known.len();
+            used.truncate(MOST_KEPT);
+            used.retain(|&(share, _)| share > LEAST_KEPT);
+            known.paths = used.into_iter().map(|(_, path)| path).collect();
+            let mut labels: Vec<u32> = known.paths.iter().flatten().copied().collect();
+            labels.sort_unstable();
+            labels.dedup();
+            known.slots.clear();
+            for label in labels {
+                // A label needs a slot, used or not.
+                let slots = &self.slots[&label];
+                let first = known.slots.len();
+                known.slots.extend(slots.iter().filter(|s| is_used(s)).map(|&s| (label, s)));
+                if known.slots.len() == first {
+                    known.slots.push((label, slots[0]));
+                }
+            }
+            self.num_known += known.paths.len();
+            known.flow.clear();
+        }
+        for (&slot, &amount) in &solution.flow {
+            let p = classes.pattern(slot) as usize;
+            let projection = abstractions.projection(PatternId::from(p));
+            let source = projection.abstract_state(state);
+            let known = self.known[p].get_mut(&source).expect("remembered above");
+            known.flow.push((slot, amount));
         }
     }
 }
@@ -166,22 +279,29 @@ impl Partitioner for Ocp {
         self.statistics.states += 1;
         let is_warm = self.gather(abstractions, state);
         self.ascent.begin(abstractions, state);
+        self.bound_by_known_flows(abstractions, state);
+        if self.ascent.bounds().upper - TOLERANCE <= beat {
+            return None;
+        }
         self.add_paths();
         self.climb(if is_warm { WARM_STEPS } else { COLD_STEPS });
         let mut accuracy = 1e-4;
-        let mut shares = Vec::new();
+        let mut last = None;
         for round in 0..MOST_ROUNDS {
-            let Some(solution) = master::solve(self.ascent.classes(), &self.paths, accuracy) else {
+            if self.ascent.bounds().are_closed() {
                 break;
-            };
+            }
+            let classes = self.ascent.classes();
+            let solved = master::solve(classes, &self.paths, &self.slots, accuracy);
+            let Some(solution) = solved else { break };
             self.statistics.masters += 1;
             let flow = |slot| solution.flow.get(&slot).copied().unwrap_or(0.0);
             let upper = self.ascent.upper_bound(flow);
             self.ascent.set_upper_bound(upper);
-            shares = solution.shares;
+            let solution = last.insert(solution);
             let bounds = self.ascent.bounds();
             if bounds.upper - TOLERANCE <= beat {
-                self.remember(abstractions, state, &shares);
+                self.remember(abstractions, state, solution);
                 return None;
             }
             if bounds.are_closed() {
@@ -189,18 +309,14 @@ impl Partitioner for Ocp {
             }
             self.ascent.jump(|slot| solution.costs.get(&slot).copied().unwrap_or(0.0));
             let any_new = self.add_paths();
-            if self.ascent.bounds().are_closed() {
-                break;
-            }
             self.climb(STEPS_PER_ROUND);
-            if self.ascent.bounds().are_closed() {
-                break;
-            }
             if !any_new || round > 5 {
                 accuracy = 1e-8;
             }
         }
-        self.remember(abstractions, state, &shares);
+        if let Some(solution) = last {
+            self.remember(abstractions, state, &solution);
+        }
         let partitioning = self.ascent.finish(abstractions);
         let bounds = self.ascent.bounds();
         let value = partitioning.evaluate(abstractions, state, &mut self.scratch);
