@@ -178,6 +178,9 @@ pub(crate) struct Published {
     pub(crate) table: Vec<PublishedCell>,
     /// Published configuration → ours.
     pub(crate) ours: BTreeMap<String, String>,
+    /// Further configurations of ours below the published ones.
+    #[serde(default)]
+    pub(crate) beside: Vec<String>,
     /// Pairs of published configurations (imported with expansions) for the figure: horizontal, vertical.
     #[serde(default)]
     pub(crate) figure: Vec<(String, String)>,
@@ -259,7 +262,8 @@ impl Experiment {
             .chain(report.groups.iter().flat_map(|group| &group.configurations))
             .chain(&report.order)
             .chain(report.published.iter().flat_map(|published| {
-                published.ours.values().chain(published.figure_ours.values())
+                let ours = published.ours.values().chain(published.figure_ours.values());
+                ours.chain(&published.beside)
             }));
         for name in mentioned {
             ensure!(

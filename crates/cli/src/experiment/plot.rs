@@ -92,7 +92,7 @@ impl Plot {
             Content::Scatter { .. } => (400.0, 400.0),
             Content::Cactus(_) => (520.0, 400.0),
         };
-        let area = Area { left: 62.0, right: width - 12.0, top: 24.0, bottom: height - 54.0 };
+        let area = Area { left: 66.0, right: width - 12.0, top: 24.0, bottom: height - 54.0 };
         let legend_rows = if standalone { self.series.len().div_ceil(2) } else { 0 };
         let full_height = height + legend_rows as f64 * 22.0;
         html! {
@@ -109,8 +109,8 @@ impl Plot {
                 }
                 text class="axis-title" text-anchor="middle" x=((area.left + area.right) / 2.0)
                     y=(height - 10.0) { (self.x_title) }
-                text class="axis-title" text-anchor="middle" x="16" y=((area.top + area.bottom) / 2.0)
-                    transform=(format!("rotate(-90 16 {})", (area.top + area.bottom) / 2.0)) {
+                text class="axis-title" text-anchor="middle" x="13" y=((area.top + area.bottom) / 2.0)
+                    transform=(format!("rotate(-90 13 {})", (area.top + area.bottom) / 2.0)) {
                     (self.y_title)
                 }
                 @if standalone {

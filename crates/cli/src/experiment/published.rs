@@ -58,6 +58,14 @@ fn coverage(results: &Results, published: &Published) -> Option<Table> {
         values.push(row.iter().map(|(cell, _)| cell.map(|(solved, _)| solved as f64)).collect());
         titles.push((title, apart));
     };
+    let push_ours = |push: &mut dyn FnMut(String, bool, Vec<_>), c: ConfigurationId| {
+        let of = |domain: &str| {
+            let d = results.domains.iter().position(|other| other == domain)?;
+            Some(results.coverage(c, Some(d))).filter(|&(_, run)| run > 0)
+        };
+        let row = domains.iter().map(|(domain, _)| of(domain)).collect();
+        push(format!("{}, ours", results.configurations[c]), true, row);
+    };
     for name in names {
         let of = |domain: &str| {
             let mut row = published.table.iter();
@@ -66,14 +74,10 @@ fn coverage(results: &Results, published: &Published) -> Option<Table> {
         };
         push(format!("{name}, published"), false, domains.iter().map(|(d, _)| of(d)).collect());
         let ours = published.ours.get(name).and_then(|ours| results.configuration(ours));
-        if let Some(c) = ours {
-            let of = |domain: &str| {
-                let d = results.domains.iter().position(|other| other == domain)?;
-                Some(results.coverage(c, Some(d))).filter(|&(_, run)| run > 0)
-            };
-            let row = domains.iter().map(|(d, _)| of(d)).collect();
-            push(format!("{}, ours", results.configurations[c]), true, row);
-        }
+        ours.into_iter().for_each(|c| push_ours(&mut push, c));
+    }
+    for c in published.beside.iter().filter_map(|name| results.configuration(name)) {
+        push_ours(&mut push, c);
     }
     mark_best(&values, &mut cells, true);
     let rows = titles.into_iter().zip(cells).map(|((title, apart), cells)| Row {

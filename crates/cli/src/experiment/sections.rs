@@ -438,9 +438,9 @@ fn time_parts(results: &Results) -> Vec<String> {
     let names: BTreeSet<&String> = all
         .filter(|record| record.result.contains_key(WHOLE))
         .flat_map(|record| record.result.keys())
-        .filter(|name| name.ends_with("_s") && *name != WHOLE)
+        .filter(|name| name.ends_with("_s") && *name != WHOLE && *name != "cpu_s")
         .collect();
-    let first = ["translate_s", "preprocess_s", "search_s", "prediction_s", "distances_s"];
+    let first = ["translate_s", "preprocess_s", "search_s", "partition_s", "distances_s"];
     let rank = |name: &str| first.iter().position(|&other| other == name).unwrap_or(first.len());
     let mut parts: Vec<String> = names.into_iter().cloned().collect();
     parts.sort_by_key(|name| rank(name));

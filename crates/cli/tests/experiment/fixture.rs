@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// Runs of the experiment: 2 domains × 6 tasks × 2 configurations.
-pub const RUNS: usize = 24;
+pub(crate) const RUNS: usize = 24;
 
 /// Stands in for `apportion plan`: task files hold a number, from which all figures are computed.
 /// `blind` gives up on large numbers and crashes on 13.
@@ -61,13 +61,13 @@ figure_ours = { other = "good", blind = "blind" }
 "#;
 
 /// The experiment in a folder of its own.
-pub struct Fixture {
+pub(crate) struct Fixture {
     folder: tempfile::TempDir,
 }
 
 impl Fixture {
     /// Writes tasks, the stand-in and the experiment file.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let fixture = Fixture { folder: tempfile::tempdir().unwrap() };
         for domain in ["one", "two"] {
             std::fs::create_dir_all(fixture.path("tasks").join(domain)).unwrap();
@@ -90,12 +90,12 @@ impl Fixture {
     }
 
     /// A path inside the fixture.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// `apportion experiment run` into a results folder, with the stand-in.
-    pub fn run(&self, results: &str, more: &[&str]) -> Command {
+    pub(crate) fn run(&self, results: &str, more: &[&str]) -> Command {
         let mut command = apportion();
         command.args(["experiment", "run"]).arg(self.path("config.toml"));
         command.arg("--set").arg(format!("tasks={}", self.path("tasks").display()));
@@ -105,7 +105,7 @@ impl Fixture {
     }
 
     /// `apportion experiment report` of a results folder into another folder.
-    pub fn report(&self, results: &str, output: &str) -> Command {
+    pub(crate) fn report(&self, results: &str, output: &str) -> Command {
         let mut command = apportion();
         command.args(["experiment", "report"]).arg(self.path(results));
         command.arg("--output").arg(self.path(output));
@@ -113,7 +113,7 @@ impl Fixture {
     }
 
     /// What each run came to, by number; fails on a run that is there twice.
-    pub fn outcomes(&self, results: &str) -> BTreeMap<u64, Outcome> {
+    pub(crate) fn outcomes(&self, results: &str) -> BTreeMap<u64, Outcome> {
         let mut outcomes = BTreeMap::new();
         for entry in std::fs::read_dir(self.path(results)).unwrap() {
             let path = entry.unwrap().path();
@@ -141,21 +141,21 @@ impl Fixture {
 
 /// The part of a result that does not depend on the clock.
 #[derive(Debug, PartialEq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     key: String,
-    pub task: String,
-    pub configuration: String,
-    pub status: String,
+    pub(crate) task: String,
+    pub(crate) configuration: String,
+    pub(crate) status: String,
     result: Value,
 }
 
 /// The program under test.
-pub fn apportion() -> Command {
+pub(crate) fn apportion() -> Command {
     Command::new(assert_cmd::cargo::cargo_bin!("apportion"))
 }
 
 /// Runs a command that must succeed.
-pub fn succeed(command: &mut Command) -> Output {
+pub(crate) fn succeed(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {error}");
@@ -163,14 +163,14 @@ pub fn succeed(command: &mut Command) -> Output {
 }
 
 /// Runs a command that must fail, and returns what it printed as errors.
-pub fn fail(command: &mut Command) -> String {
+pub(crate) fn fail(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(31), "{command:?}");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Every file below a folder with its content.
-pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
