@@ -1,0 +1,276 @@
+//! Greedy zero-one cost partitioning (Haslum et al. 2007; Seipp, Keller, Helmert 2017).
+//!
+//! In a given order of projections, the first in which an operator is relevant receives its whole
+//! cost.
+//! What Scorpion's default computes is not one such partitioning but a diverse set of them:
+//! for the initial state and then for states of random walks, a greedy order is improved by
+//! exchanging two projections as long as this raises the value of the state; the partitioning is
+//! kept if it has the highest value so far for at least one of 1000 sampled states.
+//! Works in whole units.
+//!
+//! Requires a budget of time.
+//! Guarantees at least one partitioning.
+//! Cost: a step of the improvement computes one distance for each projection between the two that
+//! change places; those after the second keep their costs.
+//!
+//! Deviates from Scorpion (revision c563a3310): ends early when many orders in a row add nothing.
+
+use std::time::{Duration, Instant};
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{CostPartitioning, GoalDistances, GreedyOrders, PartitionScratch};
+use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
+use crate::heuristic::Estimate;
+use crate::task::{Cost, Task, Value};
+
+/// How long to look for orders, and when to be content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ZeroOneConfig {
+    /// The time for everything.
+    pub time: Duration,
+    /// The time for improving one order.
+    pub improvement_time: Duration,
+    /// The number of sampled states.
+    pub samples: usize,
+    /// Ends after this many orders in a row that were not kept.
+    pub patience: usize,
+}
+
+impl Default for ZeroOneConfig {
+    fn default() -> ZeroOneConfig {
+        ZeroOneConfig {
+            time: Duration::from_secs(5),
+            improvement_time: Duration::from_secs(2),
+            samples: 1000,
+            patience: 5000,
+        }
+    }
+}
+
+/// A diverse set of greedy zero-one partitionings for a task.
+pub fn zero_one_partitionings(
+    task: &Task,
+    abstractions: &Abstractions,
+    config: &ZeroOneConfig,
+) -> Vec<CostPartitioning> {
+    let deadline = Instant::now() + config.time;
+    let mut greedy = GreedyOrders::new(abstractions);
+    let mut climb = Climb::new(abstractions, &task.initial);
+    let mut walks = Walks {
+        task,
+        abstractions,
+        rng: Xoshiro256PlusPlus::seed_from_u64(2011),
+        flips: 10,
+    };
+    let mut state = task.initial.clone();
+    let mut kept = Vec::new();
+    let mut samples: Vec<Vec<Value>> = Vec::new();
+    let mut best: Vec<Option<Cost>> = Vec::new();
+    let mut in_vain = 0;
+    loop {
+        let order = greedy.order(abstractions, &state);
+        let mut patterns: Vec<PatternId> = order.iter().map(|scored| scored.pattern).collect();
+        greedy.recycle(order);
+        climb.start(&state, &patterns);
+        if kept.is_empty() {
+            walks.flips = flips(task, climb.value());
+            samples = (0..config.samples).map(|_| walks.state()).collect();
+            best = vec![None; samples.len()];
+        }
+        let until = deadline.min(Instant::now() + config.improvement_time);
+        climb.improve(&mut patterns, until);
+
+        let partitioning = climb.partitioning(&patterns);
+        let distances = partitioning.goal_distances(abstractions, &mut climb.scratch);
+        if raises_any(abstractions, &distances, &samples, &mut best) || kept.is_empty() {
+            kept.push(partitioning);
+            in_vain = 0;
+        } else {
+            in_vain += 1;
+        }
+        if in_vain >= config.patience || Instant::now() >= deadline {
+            return kept;
+        }
+        state = walks.state();
+    }
+}
+
+/// Brings the best values of the samples up to date; says whether one of them rose.
+fn raises_any(
+    abstractions: &Abstractions,
+    distances: &GoalDistances,
+    samples: &[Vec<Value>],
+    best: &mut [Option<Cost>],
+) -> bool {
+    let mut raised = false;
+    for (sample, best) in samples.iter().zip(best) {
+        if let Estimate::AtLeast(h) = distances.evaluate(abstractions, sample)
+            && Some(h) > *best
+        {
+            *best = Some(h);
+            raised = true;
+        }
+    }
+    raised
+}
+
+/// The number of coin flips that decide the length of a walk: its expectation is twice the number
+/// of steps that a plan seems to need.
+fn flips(task: &Task, h: u64) -> usize {
+    let costs: f64 = task.operators.iter().map(|o| o.cost as f64).sum();
+    let average = costs / task.operators.len().max(1) as f64;
+    if h == 0 || average == 0.0 { 10 } else { 4 * (h as f64 / average).round() as usize }
+}
+
+/// States of random walks from the initial state.
+struct Walks<'a> {
+    task: &'a Task,
+    abstractions: &'a Abstractions,
+    rng: Xoshiro256PlusPlus,
+    flips: usize,
+}
+
+impl Walks<'_> {
+    /// The last state of a walk that starts again whenever it meets a dead end.
+    fn state(&mut self) -> Vec<Value> {
+        let mut state = self.task.initial.clone();
+        let length = (0..self.flips).filter(|_| self.rng.random()).count();
+        for _ in 0..length {
+            let applicable = self.task.operators.iter().filter(|o| o.is_applicable(&state));
+            let applicable: Vec<_> = applicable.collect();
+            if applicable.is_empty() {
+                break;
+            }
+            let operator = applicable[self.rng.random_range(0..applicable.len())];
+            operator.apply(&mut state);
+            if self.abstractions.is_dead_end(&state) {
+                state.clone_from(&self.task.initial);
+            }
+        }
+        state
+    }
+}
+
+/// Improves an order for one state.
+struct Climb<'a> {
+    abstractions: &'a Abstractions,
+    /// The rank of the state in each projection, by pattern.
+    ranks: Vec<u32>,
+    /// By position: the costs that remain before it.
+    remaining: Vec<Vec<Distance>>,
+    /// By position: the distance of the state.
+    distances: Vec<Distance>,
+    scratch: PartitionScratch,
+}
+
+impl<'a> Climb<'a> {
+    fn new(abstractions: &'a Abstractions, state: &[Value]) -> Climb<'a> {
+        let mut climb = Climb {
+            abstractions,
+            ranks: Vec::new(),
+            remaining: vec![abstractions.costs().to_vec(); abstractions.len() + 1],
+            distances: vec![0; abstractions.len()],
+            scratch: PartitionScratch::default(),
+        };
+        climb.start(state, &[]);
+        climb
+    }
+
+    /// Goes to a state and an order.
+    fn start(&mut self, state: &[Value], order: &[PatternId]) {
+        let projections = self.abstractions.projections();
+        self.ranks = projections.iter().map(|p| p.abstract_state(state)).collect();
+        self.evaluate(order, 0, order.len());
+    }
+
+    fn value(&self) -> u64 {
+        self.distances.iter().map(|&d| u64::from(d)).sum()
+    }
+
+    /// Brings the positions from..to up to date.
+    fn evaluate(&mut self, order: &[PatternId], from: usize, to: usize) {
+        for (position, &pattern) in order.iter().enumerate().take(to).skip(from) {
+            let (before, after) = self.remaining.split_at_mut(position + 1);
+            let (before, after) = (&before[position], &mut after[0]);
+            self.distances[position] =
+                distance(self.abstractions, pattern, self.ranks[pattern.index()], before, &mut self.scratch);
+            after.copy_from_slice(before);
+            for o in self.abstractions.projection(pattern).relevant_operators() {
+                after[o.index()] = 0;
+            }
+        }
+    }
+
+    /// Exchanges two projections as long as that raises the value and there is time.
+    fn improve(&mut self, order: &mut [PatternId], until: Instant) {
+        let mut improved = true;
+        while improved {
+            improved = false;
+            'pairs: for i in 0..order.len() {
+                if Instant::now() >= until {
+                    return;
+                }
+                for j in i + 1..order.len() {
+                    let before: u64 = self.distances[i..=j].iter().map(|&d| u64::from(d)).sum();
+                    order.swap(i, j);
+                    if self.value_between(order, i, j) > before {
+                        self.evaluate(order, i, j + 1);
+                        improved = true;
+                        break 'pairs;
+                    }
+                    order.swap(i, j);
+                }
+            }
+        }
+    }
+
+    /// The sum of distances at the positions i..=j of an order that is as before up to i.
+    fn value_between(&mut self, order: &[PatternId], i: usize, j: usize) -> u64 {
+        let mut remaining = std::mem::take(&mut self.remaining[self.abstractions.len()]);
+        remaining.copy_from_slice(&self.remaining[i]);
+        let mut sum = 0;
+        for &p in &order[i..=j] {
+            let rank = self.ranks[p.index()];
+            sum += u64::from(distance(self.abstractions, p, rank, &remaining, &mut self.scratch));
+            for o in self.abstractions.projection(p).relevant_operators() {
+                remaining[o.index()] = 0;
+            }
+        }
+        self.remaining[self.abstractions.len()] = remaining;
+        sum
+    }
+
+    fn partitioning(&self, order: &[PatternId]) -> CostPartitioning {
+        let mut costs = vec![0; self.abstractions.num_pairs()];
+        for (&p, remaining) in order.iter().zip(&self.remaining) {
+            let operators = self.abstractions.projection(p).relevant_operators();
+            for (cost, o) in costs[self.abstractions.pairs(p)].iter_mut().zip(operators) {
+                *cost = remaining[o.index()];
+            }
+        }
+        CostPartitioning::new(self.abstractions, 1, costs)
+            .expect("each operator's cost goes to one projection")
+    }
+}
+
+/// The distance of one abstract state under costs of operators; 0 for dead ends.
+fn distance(
+    abstractions: &Abstractions,
+    pattern: PatternId,
+    rank: u32,
+    costs: &[Distance],
+    scratch: &mut PartitionScratch,
+) -> Distance {
+    if matches!(abstractions.distances(pattern)[rank as usize], 0 | INFINITY) {
+        return 0;
+    }
+    let projection = abstractions.projection(pattern);
+    let PartitionScratch { distances, label_costs, path } = scratch;
+    projection.label_costs_of_task(costs, label_costs);
+    if label_costs.iter().all(|&cost| cost == 0) {
+        return 0;
+    }
+    projection.shortest_path(rank, label_costs, distances, path)
+}
