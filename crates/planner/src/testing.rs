@@ -124,7 +124,7 @@ impl StateSpace {
         let arcs: Vec<(usize, Cost, usize)> = states
             .iter()
             .flat_map(|state| task.operators.iter().map(move |o| (state, o)))
-            .filter(|(state, o)| applicable(o, state))
+            .filter(|(state, o)| o.is_applicable(state))
             .map(|(state, o)| (rank(state), o.cost, rank(&successor(o, state))))
             .collect();
 
@@ -159,14 +159,8 @@ impl StateSpace {
     }
 }
 
-fn applicable(operator: &Operator, state: &[Value]) -> bool {
-    operator.pre.iter().all(|fact| state[fact.var.index()] == fact.value)
-}
-
 fn successor(operator: &Operator, state: &[Value]) -> Vec<Value> {
     let mut successor = state.to_vec();
-    for fact in &operator.eff {
-        successor[fact.var.index()] = fact.value;
-    }
+    operator.apply(&mut successor);
     successor
 }

@@ -2,11 +2,13 @@
 
 mod blind;
 mod every_state;
+mod maximum;
 mod stored;
 mod tables;
 
 pub use blind::Blind;
 pub use every_state::EveryState;
+pub use maximum::Maximum;
 pub use stored::{Stored, StoredConfig};
 
 use crate::task::{Cost, Value};

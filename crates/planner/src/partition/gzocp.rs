@@ -23,7 +23,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::{CostPartitioning, GoalDistances, GreedyOrders, PartitionScratch};
 use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
 use crate::heuristic::Estimate;
-use crate::task::{Cost, Task, Value};
+use crate::task::{Cost, RandomWalk, Task, Value};
 
 /// How long to look for orders, and when to be content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +61,7 @@ pub fn zero_one_partitionings(
     let mut walks = Walks {
         task,
         abstractions,
+        walk: RandomWalk::new(task),
         rng: Xoshiro256PlusPlus::seed_from_u64(2011),
         flips: 10,
     };
@@ -128,6 +129,7 @@ fn flips(task: &Task, h: u64) -> usize {
 struct Walks<'a> {
     task: &'a Task,
     abstractions: &'a Abstractions,
+    walk: RandomWalk<'a>,
     rng: Xoshiro256PlusPlus,
     flips: usize,
 }
@@ -138,13 +140,9 @@ impl Walks<'_> {
         let mut state = self.task.initial.clone();
         let length = (0..self.flips).filter(|_| self.rng.random()).count();
         for _ in 0..length {
-            let applicable = self.task.operators.iter().filter(|o| o.is_applicable(&state));
-            let applicable: Vec<_> = applicable.collect();
-            if applicable.is_empty() {
+            if self.walk.step(&mut state, &mut self.rng).is_none() {
                 break;
             }
-            let operator = applicable[self.rng.random_range(0..applicable.len())];
-            operator.apply(&mut state);
             if self.abstractions.is_dead_end(&state) {
                 state.clone_from(&self.task.initial);
             }
@@ -194,8 +192,13 @@ impl<'a> Climb<'a> {
         for (position, &pattern) in order.iter().enumerate().take(to).skip(from) {
             let (before, after) = self.remaining.split_at_mut(position + 1);
             let (before, after) = (&before[position], &mut after[0]);
-            self.distances[position] =
-                distance(self.abstractions, pattern, self.ranks[pattern.index()], before, &mut self.scratch);
+            self.distances[position] = distance(
+                self.abstractions,
+                pattern,
+                self.ranks[pattern.index()],
+                before,
+                &mut self.scratch,
+            );
             after.copy_from_slice(before);
             for o in self.abstractions.projection(pattern).relevant_operators() {
                 after[o.index()] = 0;

@@ -11,6 +11,7 @@
 
 mod ascent;
 mod flow;
+mod gzocp;
 mod lagrangian;
 mod master;
 mod ocp;
@@ -26,6 +27,7 @@ use crate::task::{Cost, OpId, Value};
 
 pub use crate::abstraction::COST_SCALE;
 pub use ascent::Bounds;
+pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
 pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
 pub use ocp::{Ocp, OcpStatistics};
 pub use saturate::saturate;

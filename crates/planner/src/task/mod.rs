@@ -6,9 +6,11 @@
 
 mod packing;
 mod successors;
+mod walk;
 
 pub use packing::{StatePacker, WordCondition, WordEffect};
 pub use successors::{SuccessorGenerator, SuccessorStack};
+pub use walk::RandomWalk;
 
 use std::fmt;
 
@@ -134,6 +136,18 @@ impl Operator {
     /// The value the operator gives to `var`, if it gives one.
     pub fn eff_on(&self, var: VarId) -> Option<Value> {
         value_on(&self.eff, var)
+    }
+
+    /// Whether its preconditions hold in a state (one value per variable).
+    pub fn is_applicable(&self, state: &[Value]) -> bool {
+        self.pre.iter().all(|fact| state[fact.var.index()] == fact.value)
+    }
+
+    /// Gives the state the values of its effects.
+    pub fn apply(&self, state: &mut [Value]) {
+        for fact in &self.eff {
+            state[fact.var.index()] = fact.value;
+        }
     }
 }
 
