@@ -1,18 +1,23 @@
 //! The heuristics of the command line: the one place that turns a name into a heuristic.
 //!
-//! To add one: a variant of [`Name`] and an arm in [`HeuristicArgs::build`].
+//! To add one: a variant of [`Name`] and an arm in [`HeuristicOptions::build`].
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Blind, EveryState, Heuristic, Stored, StoredConfig};
-use planner::partition::{Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated, Uniform};
+use planner::heuristic::{Blind, EveryState, Heuristic, Maximum, Stored, StoredConfig};
+use planner::partition::{
+    Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated, Uniform, ZeroOneConfig,
+    zero_one_partitionings,
+};
 use planner::search::Limits;
 use planner::task::Task;
 
 use crate::learned::LearnedArgs;
+use crate::units::parse_duration;
 
 /// The name of a heuristic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -21,6 +26,8 @@ pub(crate) enum Name {
     Blind,
     /// Uniform cost partitioning over the projections where an operator matters
     Uniform,
+    /// Greedy zero-one cost partitionings in diverse orders
+    Gzocp,
     /// Saturated cost partitioning in greedy orders
     Scp,
     /// Optimal cost partitioning
@@ -47,14 +54,12 @@ pub(crate) struct HeuristicArgs {
     #[arg(long, value_enum, default_value_t = Name::Blind, value_name = "NAME")]
     pub(crate) heuristic: Name,
     #[command(flatten)]
-    pub(crate) partition: PartitionArgs,
-    #[command(flatten)]
-    pub(crate) learned: LearnedArgs,
+    pub(crate) options: HeuristicOptions,
 }
 
-/// How cost-partitioning heuristics are set up.
+/// How heuristics are set up.
 #[derive(clap::Args, Clone, Debug)]
-pub(crate) struct PartitionArgs {
+pub(crate) struct HeuristicOptions {
     /// When partitionings are made [default: stored for uniform and lagrangian, else every-state]
     #[arg(long = "use", value_enum, value_name = "HOW")]
     pub(crate) usage: Option<Use>,
@@ -67,6 +72,11 @@ pub(crate) struct PartitionArgs {
     /// Leave out patterns with more abstract states than this
     #[arg(long, value_name = "N", default_value_t = PatternLimits::default().states)]
     pub(crate) max_pattern_states: usize,
+    /// How long gzocp looks for orders of the projections
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
+    pub(crate) gzocp_time: Duration,
+    #[command(flatten)]
+    pub(crate) learned: LearnedArgs,
 }
 
 /// Reads `systematic:2`.
@@ -78,11 +88,18 @@ fn parse_patterns(text: &str) -> anyhow::Result<usize> {
     Ok(size)
 }
 
+impl Name {
+    /// The name as on the command line.
+    pub(crate) fn as_text(self) -> String {
+        let value = self.to_possible_value().expect("every heuristic has a name");
+        value.get_name().to_string()
+    }
+}
+
 impl HeuristicArgs {
     /// The heuristic's name as on the command line.
     pub(crate) fn name(&self) -> String {
-        let value = self.heuristic.to_possible_value().expect("every heuristic has a name");
-        value.get_name().to_string()
+        self.heuristic.as_text()
     }
 
     /// Builds the heuristic for a task; may take time (projections, tables, models).
@@ -93,39 +110,54 @@ impl HeuristicArgs {
         task: &'t Task,
         limits: &Limits,
     ) -> anyhow::Result<Box<dyn Heuristic + 't>> {
+        self.options.build(self.heuristic, task, limits)
+    }
+}
+
+impl HeuristicOptions {
+    /// Builds a heuristic for a task.
+    pub(crate) fn build<'t>(
+        &self,
+        name: Name,
+        task: &'t Task,
+        limits: &Limits,
+    ) -> anyhow::Result<Box<dyn Heuristic + 't>> {
         let memory_limit = limits.memory_bytes;
-        if self.heuristic == Name::Blind {
+        if name == Name::Blind {
             return Ok(Box::new(Blind::new(task)));
         }
-        let abstractions = self.partition.abstractions(task);
-        Ok(match self.heuristic {
+        let abstractions = self.abstractions(task);
+        Ok(match name {
             Name::Blind => unreachable!("built above"),
-            Name::Uniform => self.partition.place(abstractions, Uniform, Use::Stored, memory_limit),
+            Name::Uniform => self.place(abstractions, Uniform, Use::Stored, memory_limit),
+            Name::Gzocp => {
+                let config = ZeroOneConfig { time: self.gzocp_time, ..ZeroOneConfig::default() };
+                let partitionings = zero_one_partitionings(task, &abstractions, &config);
+                Box::new(Maximum::new(abstractions, &partitionings))
+            }
             Name::Scp => {
                 let scp = Saturated::new(&abstractions);
-                if self.partition.usage == Some(Use::Stored) {
-                    self.partition.place(abstractions, scp, Use::Stored, memory_limit)
+                if self.usage == Some(Use::Stored) {
+                    self.place(abstractions, scp, Use::Stored, memory_limit)
                 } else {
                     Box::new(EveryState::with_memory(abstractions, scp))
                 }
             }
             Name::Ocp => {
                 let ocp = Ocp::new(&abstractions);
-                self.partition.place(abstractions, ocp, Use::EveryState, memory_limit)
+                self.place(abstractions, ocp, Use::EveryState, memory_limit)
             }
             Name::Lagrangian => {
                 let ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
-                self.partition.place(abstractions, ascent, Use::Stored, memory_limit)
+                self.place(abstractions, ascent, Use::Stored, memory_limit)
             }
             Name::Lcp => {
                 let learned = self.learned.partitioner(task, &abstractions, limits)?;
-                self.partition.place(abstractions, learned, Use::EveryState, memory_limit)
+                self.place(abstractions, learned, Use::EveryState, memory_limit)
             }
         })
     }
-}
 
-impl PartitionArgs {
     /// The projections asked for.
     pub(crate) fn abstractions(&self, task: &Task) -> Arc<Abstractions> {
         let limits = PatternLimits {

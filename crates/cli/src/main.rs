@@ -1,5 +1,6 @@
 //! The `apportion` command: parse the command line, run one command, print its error once.
 
+mod evaluate;
 mod exit;
 mod experiment;
 mod explain;
@@ -33,6 +34,7 @@ enum Command {
     Plan(plan::Args),
     Translate(translate::Args),
     Validate(validate::Args),
+    Evaluate(evaluate::Args),
     Explain(explain::Args),
     Experiment(experiment::Args),
 }
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args),
         Command::Translate(args) => translate::run(args),
         Command::Validate(args) => validate::run(args),
+        Command::Evaluate(args) => evaluate::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Experiment(args) => experiment::run(args),
     };

@@ -108,7 +108,7 @@ impl Args {
             json: self.json.clone(),
             files,
             heuristic: self.heuristic.name(),
-            model: self.heuristic.learned.model_name(),
+            model: self.heuristic.options.learned.model_name(),
             ..Options::new(&self.limits, verbosity)
         }
     }
