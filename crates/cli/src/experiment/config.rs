@@ -82,7 +82,7 @@ pub(crate) struct TaskGroup {
     pub(crate) domain_file: Option<String>,
     /// Keep only this many tasks, in natural order of their names.
     pub(crate) first: Option<usize>,
-    /// Arguments of `apportion generate` that write these tasks first.
+    /// Arguments of `apportion generate` that make the folder of `files` first.
     pub(crate) generate: Option<Vec<String>>,
 }
 

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::config::{Experiment, Limits};
 use super::list::Run;
 use super::process::execute;
-use super::results::{Origin, Record};
+use super::results::{Origin, Record, replace_file};
 use crate::units::show_bytes;
 
 /// Disk space set aside per run (its result line) and per job (plan, JSON, log).
@@ -23,26 +23,40 @@ const BYTES_PER_JOB: u64 = 4 << 20;
 /// Time limit of the trial of each configuration.
 const TRIAL: Duration = Duration::from_secs(2);
 
+/// Name of the file that says how a folder of tasks was generated.
+const GENERATED_BY: &str = "generated-by.txt";
+
 /// Writes the tasks that the experiment generates and that are not there yet.
+///
+/// A folder appears at once with all its tasks, so an interrupted generation leaves nothing behind.
 pub(crate) fn generate_tasks(experiment: &Experiment, program: &Path) -> Result<()> {
     for group in &experiment.tasks {
         let Some(arguments) = &group.generate else { continue };
-        let pattern = &group.files;
-        let there =
-            glob::glob(pattern).with_context(|| format!("`{pattern}` is no file pattern"))?;
-        if there.flatten().next().is_some() {
-            continue;
+        let command = format!("apportion generate {}", arguments.join(" "));
+        let folder = Path::new(&group.files).parent().context("`files` names no folder")?;
+        let shown = folder.display();
+        if !folder.exists() {
+            let made = folder.with_extension(format!("new-{}", std::process::id()));
+            let output = Command::new(program)
+                .arg("generate")
+                .args(arguments)
+                .arg("--output")
+                .arg(&made)
+                .output()
+                .with_context(|| format!("cannot start `{command}`"))?;
+            let error = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "`{command}` failed: {}", error.trim());
+            replace_file(&made.join(GENERATED_BY), command.as_bytes())?;
+            // Another process may have been faster; its tasks are the same.
+            if let Err(error) = std::fs::rename(&made, folder) {
+                std::fs::remove_dir_all(&made)?;
+                ensure!(folder.exists(), "cannot make the folder {shown}: {error}");
+            }
         }
-        let output = Command::new(program)
-            .arg("generate")
-            .args(arguments)
-            .output()
-            .context("cannot start `apportion generate`")?;
+        let before = std::fs::read_to_string(folder.join(GENERATED_BY)).unwrap_or_default();
         ensure!(
-            output.status.success(),
-            "`apportion generate {}` failed: {}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&output.stderr).trim()
+            before == command,
+            "the tasks in {shown} were not made by `{command}` but by `{before}`; remove that folder"
         );
     }
     Ok(())
