@@ -106,9 +106,14 @@ pub(crate) fn list_runs(experiment: &Experiment) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
+/// The model file among the arguments; `self` asks for a model made on the spot.
 fn model_argument(arguments: &[String]) -> Option<&Path> {
-    let position = arguments.iter().position(|argument| argument == "--model")?;
-    arguments.get(position + 1).map(Path::new)
+    let joined = arguments.iter().find_map(|argument| argument.strip_prefix("--model="));
+    let apart = || {
+        let position = arguments.iter().position(|argument| argument == "--model")?;
+        arguments.get(position + 1).map(String::as_str)
+    };
+    joined.or_else(apart).filter(|&model| model != "self").map(Path::new)
 }
 
 fn hash_model(path: &Path, known: &mut BTreeMap<PathBuf, String>) -> Result<String> {
