@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use lcp::auto::Auto;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Blind, EveryState, Heuristic, Maximum, Stored, StoredConfig};
 use planner::partition::{
@@ -22,6 +23,8 @@ use crate::units::parse_duration;
 /// The name of a heuristic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Name {
+    /// The best the tool knows: partitionings from several sources in a store, learning included
+    Auto,
     /// The least operator cost for every state that is no goal
     Blind,
     /// Uniform cost partitioning over the projections where an operator matters
@@ -51,7 +54,7 @@ pub(crate) enum Use {
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct HeuristicArgs {
     /// The lower bound that guides the search
-    #[arg(long, value_enum, default_value_t = Name::Blind, value_name = "NAME")]
+    #[arg(long, value_enum, default_value_t = Name::Auto, value_name = "NAME")]
     pub(crate) heuristic: Name,
     #[command(flatten)]
     pub(crate) options: HeuristicOptions,
@@ -129,6 +132,10 @@ impl HeuristicOptions {
         let abstractions = self.abstractions(task);
         Ok(match name {
             Name::Blind => unreachable!("built above"),
+            Name::Auto => {
+                let auto = Auto::new(task, &abstractions, &self.learned.auto_config(limits));
+                Box::new(Stored::new(abstractions, auto, stored_config(memory_limit)))
+            }
             Name::Uniform => self.place(abstractions, Uniform, Use::Stored, memory_limit),
             Name::Gzocp => {
                 let config = ZeroOneConfig { time: self.gzocp_time, ..ZeroOneConfig::default() };

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use lcp::auto::AutoConfig;
 use lcp::model::{Model, ModelError};
 use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
@@ -88,7 +89,7 @@ impl LearnedArgs {
             Competition::Masked => Softmax::Masked,
             Competition::Paper => Softmax::Paper,
         };
-        let memory = limits.memory_bytes.map_or(MEMORY_LIMIT, |bytes| MEMORY_LIMIT.min(bytes / 8));
+        let memory = memory_limit(limits);
         let predictor = match self.model.as_ref().unwrap_or(&ModelSource::SelfTrained) {
             ModelSource::File(path) => {
                 let model = Model::load(path).map_err(|error| model_failure(path, &error))?;
@@ -96,7 +97,8 @@ impl LearnedArgs {
                 Predictor::new(task, abstractions, &model, softmax, memory)?
             }
             ModelSource::SelfTrained => {
-                let settings = SelfTraining { seed: self.seed, ..SelfTraining::default() };
+                let mut settings = SelfTraining { seed: self.seed, ..SelfTraining::default() };
+                settings.fit(abstractions);
                 let until = self.training_deadline(limits);
                 let interrupted = || {
                     let flag = limits.interrupt;
@@ -111,6 +113,16 @@ impl LearnedArgs {
         Ok(Learned::new(abstractions, predictor, self.refine))
     }
 
+    /// The settings of `auto`.
+    pub(crate) fn auto_config(&self, limits: &Limits) -> AutoConfig {
+        AutoConfig {
+            model: None,
+            self_training: true,
+            memory_limit: memory_limit(limits),
+            seed: self.seed,
+        }
+    }
+
     fn training_deadline(&self, limits: &Limits) -> Instant {
         let now = Instant::now();
         let share = self.train_share.clamp(0.0, 1.0);
@@ -120,6 +132,11 @@ impl LearnedArgs {
         };
         now + longest.min(LONGEST_TRAINING)
     }
+}
+
+/// What predictions may keep: an eighth of the memory at most.
+fn memory_limit(limits: &Limits) -> usize {
+    limits.memory_bytes.map_or(MEMORY_LIMIT, |bytes| MEMORY_LIMIT.min(bytes / 8))
 }
 
 fn model_failure(path: &std::path::Path, error: &ModelError) -> anyhow::Error {

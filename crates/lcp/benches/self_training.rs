@@ -98,7 +98,7 @@ fn measure(name: &str, task: &Task, budget: f64) -> Option<(f64, f64)> {
     while seconds() - start < budget {
         last = 0.0;
         for _ in 0..epoch {
-            last += trainer.step()? / epoch as f64;
+            last += trainer.step(&abstractions)? / epoch as f64;
         }
     }
     let speed = (trainer.steps() * batch) as f64 / (seconds() - start - prepared);

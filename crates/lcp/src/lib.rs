@@ -10,6 +10,7 @@ pub mod wl;
 
 pub mod network;
 
+pub mod auto;
 pub mod model;
 pub mod partitioner;
 pub mod predict;

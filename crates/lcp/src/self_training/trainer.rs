@@ -1,0 +1,214 @@
+//! Steps of training: forward pass, bound, backward pass, Adam.
+//!
+//! The distinct tokens of every batch are numbered once, before the first step; batches are the
+//! same in every epoch, only their order changes.
+
+use std::sync::Arc;
+
+use planner::abstraction::Abstractions;
+use planner::task::{Task, Value};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::SelfTraining;
+use super::adam::Adam;
+use super::bound::Bound;
+use crate::network::NetworkConfig;
+use crate::network::tokens::Batch;
+use crate::network::train_pass::Tape;
+use crate::network::weights::Weights;
+use crate::predict::{Softmax, TaskPositions, feature_generator, patterns_of};
+use crate::wl::{FeatureError, RowTable, Vocabulary, VocabularyBuilder};
+
+/// A network in training on the states of one task.
+pub struct Trainer {
+    settings: SelfTraining,
+    vocabulary: Arc<Vocabulary>,
+    places: TaskPositions,
+    rows: RowTable,
+    batches: Vec<StateBatch>,
+    /// States that are not trained on.
+    held_out: Vec<StateBatch>,
+    weights: Weights,
+    gradient: Weights,
+    adam: Adam,
+    tape: Tape,
+    bound: Bound,
+    rng: Xoshiro256PlusPlus,
+    /// The order in which the batches are visited, and how far it is done.
+    order: Vec<usize>,
+    next: usize,
+    steps_done: usize,
+    shares: Vec<f32>,
+    d_shares: Vec<f32>,
+    d_scores: Vec<f32>,
+}
+
+/// States that share a step, with their distinct tokens.
+struct StateBatch {
+    states: Vec<Vec<Value>>,
+    tokens: Batch,
+}
+
+impl Trainer {
+    /// Prepares training on `states`, none of which is a dead end; the last quarter is held out.
+    pub fn new(
+        task: &Task,
+        abstractions: &Abstractions,
+        states: &[Vec<Value>],
+        settings: SelfTraining,
+    ) -> Result<Trainer, FeatureError> {
+        let mut builder = VocabularyBuilder::new(settings.graph, settings.iterations);
+        builder.observe(task, &patterns_of(abstractions), states);
+        let vocabulary = Arc::new(builder.finish());
+        let config = NetworkConfig { input: vocabulary.num_features(), ..settings.network.clone() };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(settings.seed);
+        let weights = Weights::random(&config, &mut rng);
+        Trainer::continued(task, abstractions, states, vocabulary, weights, settings)
+    }
+
+    /// Prepares training on `states` from weights that exist already; the last quarter is held
+    /// out.
+    pub fn continued(
+        task: &Task,
+        abstractions: &Abstractions,
+        states: &[Vec<Value>],
+        vocabulary: Arc<Vocabulary>,
+        weights: Weights,
+        settings: SelfTraining,
+    ) -> Result<Trainer, FeatureError> {
+        let places = TaskPositions::new(abstractions, &weights.config, Softmax::Masked);
+        let mut features = feature_generator(task, abstractions, vocabulary.clone(), usize::MAX)?;
+        let mut batch_of = |states: &[Vec<Value>]| {
+            let mut rows = vec![vec![0; places.positions.len()]; states.len()];
+            let mut of_pattern = Vec::new();
+            for (state, row_of_position) in states.iter().zip(&mut rows) {
+                let state_rows = features.state_rows(state);
+                for p in 0..abstractions.len() {
+                    of_pattern.clear();
+                    places.feature_rows(state_rows.pattern(p), p, &mut of_pattern);
+                    let positions = places.positions.of_pattern(p);
+                    for (&i, &row) in positions.iter().zip(&of_pattern) {
+                        row_of_position[i as usize] = row;
+                    }
+                }
+            }
+            let rows = rows.iter().map(Vec::as_slice);
+            let tokens = Batch::new(&weights.config, &places.positions, rows);
+            StateBatch { states: states.to_vec(), tokens }
+        };
+        let (train, held_out) = states.split_at(states.len() - states.len() / 4);
+        let batches: Vec<StateBatch> =
+            train.chunks(settings.batch.max(1)).map(&mut batch_of).collect();
+        let held_out = held_out.chunks(settings.batch.max(1)).map(&mut batch_of).collect();
+        Ok(Trainer {
+            rng: Xoshiro256PlusPlus::seed_from_u64(settings.seed),
+            settings,
+            vocabulary,
+            places,
+            rows: features.row_table().clone(),
+            order: (0..batches.len()).collect(),
+            next: 0,
+            batches,
+            held_out,
+            gradient: Weights::zeros(&weights.config),
+            adam: Adam::new(weights.data.len()),
+            weights,
+            tape: Tape::default(),
+            bound: Bound::default(),
+            steps_done: 0,
+            shares: vec![0.0; abstractions.num_pairs()],
+            d_shares: vec![0.0; abstractions.num_pairs()],
+            d_scores: Vec::new(),
+        })
+    }
+
+    /// The network as it is now.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// The features it reads.
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// The number of steps made.
+    pub fn steps(&self) -> usize {
+        self.steps_done
+    }
+
+    /// The number of states.
+    pub fn num_states(&self) -> usize {
+        self.batches.iter().map(|batch| batch.states.len()).sum()
+    }
+
+    /// The number of batches that an epoch visits.
+    pub fn num_batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// The mean bound on the states held out, in units of cost.
+    pub fn held_out_bound(&mut self, abstractions: &Abstractions) -> f64 {
+        let Trainer { weights, rows, tape, shares, d_shares, .. } = self;
+        let (mut total, mut states) = (0.0, 0);
+        for batch in &self.held_out {
+            tape.forward(weights, rows, &batch.tokens);
+            for (state, scored) in batch.states.iter().zip(&batch.tokens.scored) {
+                let scores: Vec<f32> = scored.iter().map(|&t| tape.scores[t as usize]).collect();
+                self.places.shares(&scores, shares);
+                total += self.bound.evaluate(abstractions, state, shares, d_shares);
+                states += 1;
+            }
+        }
+        if states == 0 { 0.0 } else { total / states as f64 }
+    }
+
+    /// One step of training on the next batch.
+    /// Returns the mean bound of its states before the step; none if there are no states.
+    pub fn step(&mut self, abstractions: &Abstractions) -> Option<f64> {
+        if self.batches.is_empty() {
+            return None;
+        }
+        if self.next == 0 {
+            // Fisher–Yates.
+            for i in (1..self.order.len()).rev() {
+                self.order.swap(i, self.rng.random_range(0..=i));
+            }
+        }
+        let batch = self.order[self.next];
+        self.next = (self.next + 1) % self.order.len();
+        let bound = self.accumulate(abstractions, batch);
+        let progress = (self.steps_done as f32 / self.settings.steps.max(1) as f32).min(1.0);
+        let rate = self.settings.rate * (1.0 - 0.9 * progress);
+        self.adam.step(&mut self.weights, &mut self.gradient, rate, 1.0);
+        self.steps_done += 1;
+        Some(bound)
+    }
+
+    /// Forward and backward pass of one batch.
+    ///
+    /// loss = −Σ_s log bound(s) / states, so that states near the goal count as much as others.
+    fn accumulate(&mut self, abstractions: &Abstractions, batch: usize) -> f64 {
+        let StateBatch { states, tokens } = &self.batches[batch];
+        let Trainer { weights, rows, tape, shares, d_shares, d_scores, .. } = self;
+        tape.forward(weights, rows, tokens);
+        d_scores.clear();
+        d_scores.resize(tape.scores.len(), 0.0);
+        let mut total = 0.0;
+        for (state, scored) in states.iter().zip(&tokens.scored) {
+            let scores: Vec<f32> = scored.iter().map(|&t| tape.scores[t as usize]).collect();
+            self.places.shares(&scores, shares);
+            d_shares.fill(0.0);
+            let bound = self.bound.evaluate(abstractions, state, shares, d_shares);
+            total += bound;
+            if bound > 0.0 {
+                let scale = -1.0 / (bound * states.len() as f64) as f32;
+                d_shares.iter_mut().for_each(|d| *d *= scale);
+                self.places.shares_backward(shares, d_shares, scored, d_scores);
+            }
+        }
+        tape.backward(weights, rows, tokens, d_scores, &mut self.gradient);
+        total / states.len() as f64
+    }
+}

@@ -1,0 +1,166 @@
+//! Whatever a network says, the heuristic never overestimates and plans stay optimal.
+//!
+//! Random small tasks are solved exhaustively; networks are trained, untrained, of another task,
+//! or broken on purpose.
+
+use std::sync::Arc;
+
+use lcp::graph::GraphKind;
+use lcp::network::NetworkConfig;
+use lcp::network::weights::Weights;
+use lcp::partitioner::Learned;
+use lcp::predict::{Predictor, Softmax};
+use lcp::self_training::{SelfTraining, train};
+use lcp::wl::{Vocabulary, VocabularyBuilder};
+use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::heuristic::{Estimate, EveryState, Heuristic, Stored, StoredConfig};
+use planner::search::{Config, Outcome, astar};
+use planner::task::{Cost, Task};
+use planner::testing::{StateSpace, TestRng, random_task, rng};
+use rand::RngExt;
+
+fn projections(task: &Task) -> Arc<Abstractions> {
+    let patterns = interesting_patterns(task, 2, &PatternLimits::default());
+    Arc::new(Abstractions::new(task, &patterns))
+}
+
+/// The vocabulary of the initial state of a task.
+fn vocabulary(task: &Task, kind: GraphKind) -> Arc<Vocabulary> {
+    let patterns = interesting_patterns(task, 2, &PatternLimits::default());
+    let mut builder = VocabularyBuilder::new(kind, 2);
+    builder.observe(task, &patterns, std::slice::from_ref(&task.initial));
+    Arc::new(builder.finish())
+}
+
+/// Weights that no training would give.
+fn broken_weights(config: &NetworkConfig, rng: &mut TestRng) -> Vec<(&'static str, Weights)> {
+    let random = Weights::random(config, rng);
+    let filled = |x: f32| {
+        let mut weights = random.clone();
+        weights.data.fill(x);
+        weights
+    };
+    let mut one_nan = random.clone();
+    let i = rng.random_range(0..one_nan.data.len());
+    one_nan.data[i] = f32::NAN;
+    let mut huge = random.clone();
+    huge.data.iter_mut().for_each(|x| *x *= 1e30);
+    let mut wild = random.clone();
+    wild.data.iter_mut().for_each(|x| *x = rng.random_range(-50.0..50.0));
+    vec![
+        ("random", random.clone()),
+        ("wild", wild),
+        ("huge", huge),
+        ("one NaN", one_nan),
+        ("all NaN", filled(f32::NAN)),
+        ("infinite", filled(f32::INFINITY)),
+        ("minus infinite", filled(f32::NEG_INFINITY)),
+        ("zero", filled(0.0)),
+    ]
+}
+
+fn check(
+    what: &str,
+    task: &Task,
+    space: &StateSpace,
+    make: &dyn Fn() -> (Arc<Abstractions>, Learned),
+) {
+    let (abstractions, learned) = make();
+    let mut heuristic = EveryState::new(abstractions, learned);
+    for (state, distance) in space.states.iter().zip(&space.distances) {
+        match (heuristic.evaluate(state), distance) {
+            (Estimate::AtLeast(h), Some(distance)) => assert!(h <= *distance, "{what}"),
+            (Estimate::DeadEnd, Some(_)) => panic!("{what}: a dead end that is none"),
+            (_, None) => {}
+        }
+    }
+    let optimum = space.states.iter().position(|state| *state == task.initial);
+    let optimum = space.distances[optimum.expect("the initial state is a state")];
+    let (abstractions, learned) = make();
+    let every_state: Box<dyn Heuristic> = Box::new(EveryState::new(abstractions, learned));
+    let (abstractions, learned) = make();
+    let stored: Box<dyn Heuristic> =
+        Box::new(Stored::new(abstractions, learned, StoredConfig::default()));
+    for mut heuristic in [every_state, stored] {
+        let found: Option<Cost> = match astar(task, &mut heuristic, Config::default()).outcome {
+            Outcome::Solved(plan) => Some(plan.cost),
+            Outcome::Unsolvable => None,
+            Outcome::Stopped(_) => panic!("there is no limit"),
+        };
+        assert_eq!(found, optimum, "{what}");
+    }
+}
+
+#[test]
+fn no_weights_make_the_heuristic_inadmissible() {
+    for seed in 0..24 {
+        let task = random_task(seed);
+        let space = StateSpace::new(&task);
+        let abstractions = projections(&task);
+        let mut rng = rng(seed);
+        let kind = if seed % 2 == 0 { GraphKind::Flg } else { GraphKind::Aoag };
+        // Every third model is of another task: hardly a colour that it knows occurs.
+        let origin = if seed % 3 == 2 { random_task(seed + 1000) } else { task.clone() };
+        let vocabulary = vocabulary(&origin, kind);
+        let d = vocabulary.num_features();
+        for config in [NetworkConfig::paper(d), NetworkConfig::compact(d, 4)] {
+            for (name, weights) in broken_weights(&config, &mut rng) {
+                for softmax in [Softmax::Masked, Softmax::Paper] {
+                    for refine in [0, 3] {
+                        let what = format!("task {seed}, {name}, {softmax:?}, refine {refine}");
+                        check(&what, &task, &space, &|| {
+                            let predictor = Predictor::from_parts(
+                                &task,
+                                &abstractions,
+                                vocabulary.clone(),
+                                weights.clone(),
+                                softmax,
+                                1 << 16,
+                            )
+                            .expect("the patterns are the task's");
+                            let learned = Learned::new(&abstractions, predictor, refine);
+                            (abstractions.clone(), learned)
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_self_trained_network_is_admissible_and_learns() {
+    let (mut before, mut after) = (0.0, 0.0);
+    for seed in 0..24 {
+        let task = random_task(seed);
+        let space = StateSpace::new(&task);
+        let abstractions = projections(&task);
+        let settings = SelfTraining { steps: 100, ..SelfTraining::default() };
+        let untrained = SelfTraining { steps: 0, ..settings.clone() };
+        before += train(&task, &abstractions, &untrained, &mut || true).expect("trains").bound;
+        let trained = train(&task, &abstractions, &settings, &mut || true).expect("trains");
+        after += trained.bound;
+        check(&format!("task {seed}, trained"), &task, &space, &|| {
+            let predictor = Predictor::from_parts(
+                &task,
+                &abstractions,
+                trained.vocabulary.clone(),
+                trained.weights.clone(),
+                Softmax::Masked,
+                1 << 20,
+            )
+            .expect("the patterns are the task's");
+            (abstractions.clone(), Learned::new(&abstractions, predictor, 0))
+        });
+    }
+    assert!(after > before, "training raised the bound from {before} to {after}");
+}
+
+#[test]
+fn the_same_seed_trains_the_same_network() {
+    let task = random_task(3);
+    let abstractions = projections(&task);
+    let settings = SelfTraining { steps: 40, ..SelfTraining::default() };
+    let train = || train(&task, &abstractions, &settings, &mut || true).expect("trains");
+    assert_eq!(train().weights, train().weights);
+}
