@@ -16,17 +16,16 @@
 //! The multipliers of the first two kinds of constraints are a flow: they weigh the paths of each
 //! pattern, and divide the use of each label among its slots.
 //!
-//! Solved by the interior-point method of Clarabel, cold each time.
+//! Solved by an interior-point method (program.rs), cold each time.
 //! Interior solutions suit path generation: a vertex gives all of a cost to one pattern and
 //! swings from round to round, the centre of the optimal face does not.
 //! Deviates from the mathematics above: a class with a single slot here gives its whole cost
 //! there and is no unknown, and a label with one slot has no L of its own.
 
-use clarabel::algebra::CscMatrix;
-use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 use rustc_hash::FxHashMap;
 
 use super::flow::Classes;
+use super::program::Program;
 
 /// A path as its labels, sorted, with repetitions.
 pub(super) type Path = Box<[u32]>;
@@ -54,7 +53,8 @@ pub(super) fn solve(
     accuracy: f64,
 ) -> Option<MasterSolution> {
     let problem = Problem::new(classes, paths, slots);
-    let (x, z) = problem.optimise(accuracy)?;
+    let optimum = problem.program.solve(accuracy)?;
+    let (x, z) = (optimum.x, optimum.multipliers);
     let mut solution = MasterSolution { costs: problem.given.clone(), ..Default::default() };
     for (&slot, &column) in &problem.columns {
         solution.costs.insert(slot, x[column].max(0.0) * problem.unit);
@@ -98,7 +98,7 @@ fn proportions(mut weights: Vec<f64>) -> Vec<f64> {
     weights
 }
 
-/// The problem in the solver's form: minimise q·x where A·x + s = b and s ≥ 0.
+/// The problem as a linear program, and where its parts stand there.
 struct Problem {
     /// Costs are counted in this unit, so that the solver sees numbers near one.
     unit: f64,
@@ -109,9 +109,7 @@ struct Problem {
     labels: FxHashMap<u32, Label>,
     /// By pattern: where its path constraints stand.
     first_row: Vec<Rows>,
-    q: Vec<f64>,
-    entries: Vec<(usize, usize, f64)>,
-    b: Vec<f64>,
+    program: Program,
 }
 
 /// What a label costs.
@@ -152,9 +150,7 @@ impl Problem {
             columns: FxHashMap::default(),
             labels: FxHashMap::default(),
             first_row: Vec::with_capacity(paths.len()),
-            q: Vec::new(),
-            entries: Vec::new(),
-            b: Vec::new(),
+            program: Program::default(),
         };
         for group in slots.chunk_by(|&a, &b| classes.class(a) == classes.class(b)) {
             problem.add_class(group, cost(group[0]));
@@ -170,29 +166,15 @@ impl Problem {
         problem
     }
 
-    fn add_column(&mut self, q: f64) -> usize {
-        self.q.push(q);
-        self.q.len() - 1
-    }
-
-    /// Adds the constraint Σ entries ≤ b.
-    fn add_row(&mut self, entries: impl IntoIterator<Item = (usize, f64)>, b: f64) {
-        let row = self.b.len();
-        self.entries.extend(entries.into_iter().map(|(column, value)| (row, column, value)));
-        self.b.push(b);
-    }
-
     fn add_class(&mut self, slots: &[u32], cost: f64) {
         if slots.len() == 1 || cost == 0.0 {
             self.given.extend(slots.iter().map(|&slot| (slot, cost)));
             return;
         }
-        let columns: Vec<usize> = slots.iter().map(|_| self.add_column(0.0)).collect();
+        let columns: Vec<usize> = slots.iter().map(|_| self.program.add_nonnegative(0.0)).collect();
         self.columns.extend(slots.iter().copied().zip(columns.iter().copied()));
-        for &column in &columns {
-            self.add_row([(column, -1.0)], 0.0);
-        }
-        self.add_row(columns.into_iter().map(|column| (column, 1.0)), cost / self.unit);
+        let all = columns.into_iter().map(|column| (column, 1.0));
+        self.program.add_inequality(all, cost / self.unit);
     }
 
     fn add_label(&mut self, slots: &[u32]) -> Label {
@@ -206,13 +188,13 @@ impl Problem {
         if let [slot] = slots {
             return Label::Slot(self.columns[slot]);
         }
-        let column = self.add_column(0.0);
-        let first_row = self.b.len();
+        let column = self.program.add_free(0.0);
+        let first_row = self.program.num_inequalities();
         for slot in slots {
             match self.columns.get(slot) {
-                Some(&c) => self.add_row([(column, 1.0), (c, -1.0)], 0.0),
-                None => self.add_row([(column, 1.0)], self.given[slot] / self.unit),
-            }
+                Some(&c) => self.program.add_inequality([(column, 1.0), (c, -1.0)], 0.0),
+                None => self.program.add_inequality([(column, 1.0)], self.given[slot] / self.unit),
+            };
         }
         Label::Own { column, first_row }
     }
@@ -238,45 +220,12 @@ impl Problem {
             let shortest = (0..rows.len()).min_by(|&i, &j| rows[i].1.total_cmp(&rows[j].1));
             return Rows::Shortest(shortest.unwrap_or(0));
         }
-        let first_row = self.b.len();
-        let h = self.add_column(-1.0);
+        let first_row = self.program.num_inequalities();
+        let h = self.program.add_free(1.0);
         for (mut unknown, given) in rows {
             unknown.push((h, 1.0));
-            self.add_row(unknown, given);
+            self.program.add_inequality(unknown, given);
         }
         Rows::From(first_row)
-    }
-
-    /// The unknowns and the multipliers of the constraints.
-    fn optimise(&self, accuracy: f64) -> Option<(Vec<f64>, Vec<f64>)> {
-        let (num_rows, num_columns) = (self.b.len(), self.q.len());
-        if num_columns == 0 {
-            return Some((Vec::new(), Vec::new()));
-        }
-        let matrix = CscMatrix::new_from_triplets(
-            num_rows,
-            num_columns,
-            self.entries.iter().map(|entry| entry.0).collect(),
-            self.entries.iter().map(|entry| entry.1).collect(),
-            self.entries.iter().map(|entry| entry.2).collect(),
-        );
-        let settings = DefaultSettings {
-            verbose: false,
-            tol_gap_abs: accuracy,
-            tol_gap_rel: accuracy,
-            presolve_enable: false,
-            equilibrate_enable: false,
-            ..DefaultSettings::default()
-        };
-        let quadratic = CscMatrix::zeros((num_columns, num_columns));
-        let cones = [SupportedConeT::NonnegativeConeT(num_rows)];
-        let mut solver =
-            DefaultSolver::new(&quadratic, &self.q, &matrix, &self.b, &cones, settings).ok()?;
-        solver.solve();
-        let solution = solver.solution;
-        let is_solved =
-            matches!(solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
-        let is_finite = solution.x.iter().chain(&solution.z).all(|value| value.is_finite());
-        (is_solved && is_finite).then_some((solution.x, solution.z))
     }
 }

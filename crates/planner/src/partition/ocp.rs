@@ -63,6 +63,9 @@ pub struct OcpStatistics {
 /// Makes optimal partitionings.
 #[derive(Clone, Debug)]
 pub struct Ocp {
+    /// How far apart the bounds may stay, relative to the optimum; without it they need only
+    /// round to the same integer.
+    gap: Option<f64>,
     ascent: Ascent,
     scratch: PartitionScratch,
     /// By pattern and abstract state: paths that were worth having.
@@ -94,6 +97,7 @@ impl Ocp {
         let ascent = Ascent::new(abstractions);
         let classes = Rc::clone(ascent.classes());
         Ocp {
+            gap: None,
             ascent,
             scratch: PartitionScratch::default(),
             known: vec![FxHashMap::default(); abstractions.len()],
@@ -103,6 +107,19 @@ impl Ocp {
             flow: vec![0.0; classes.num_slots()],
             largest: vec![0.0; classes.len()],
             statistics: OcpStatistics::default(),
+        }
+    }
+
+    /// Partitionings whose value is within a share `gap` of the optimum, integer or not.
+    pub fn with_gap(abstractions: &Abstractions, gap: f64) -> Ocp {
+        Ocp { gap: Some(gap), ..Ocp::new(abstractions) }
+    }
+
+    fn is_done(&self) -> bool {
+        let bounds = self.ascent.bounds();
+        match self.gap {
+            None => bounds.are_closed(),
+            Some(gap) => bounds.upper - bounds.lower <= gap * bounds.upper,
         }
     }
 
@@ -202,7 +219,7 @@ impl Ocp {
     /// Makes some steps of ascent, as long as the bounds are apart.
     fn climb(&mut self, steps: usize) {
         for _ in 0..steps {
-            if self.ascent.bounds().are_closed() {
+            if self.is_done() {
                 return;
             }
             self.ascent.step(STEP_SIZES);
@@ -288,7 +305,7 @@ impl Partitioner for Ocp {
         let mut accuracy = 1e-4;
         let mut last = None;
         for round in 0..MOST_ROUNDS {
-            if self.ascent.bounds().are_closed() {
+            if self.is_done() {
                 break;
             }
             let classes = self.ascent.classes();
@@ -304,7 +321,7 @@ impl Partitioner for Ocp {
                 self.remember(abstractions, state, solution);
                 return None;
             }
-            if bounds.are_closed() {
+            if self.is_done() {
                 break;
             }
             self.ascent.jump(|slot| solution.costs.get(&slot).copied().unwrap_or(0.0));
