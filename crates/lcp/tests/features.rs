@@ -142,7 +142,7 @@ fn the_whole_pattern_is_plain_wl() {
                 brute_force::rows(&plain, task.operators.len(), &brute_force::wl(&plain, 2, None));
 
             let patterns = [Pattern::new(everything.iter().copied())];
-            let vocabulary = vocabulary(kind, 2, &task, &patterns, &[state.clone()]);
+            let vocabulary = vocabulary(kind, 2, &task, &patterns, std::slice::from_ref(&state));
             let names = vocabulary.feature_names();
             let mut generator =
                 FeatureGenerator::new(&task, &patterns, vocabulary, UNLIMITED).unwrap();

@@ -2,8 +2,10 @@
 //!
 //! A [`FeatureGenerator`] belongs to one task, its patterns and a vocabulary.
 //! A look-up of something computed before allocates nothing.
-//! Memory is bounded: what was computed is forgotten all at once when it grows past the limit,
-//! between states, so the rows of one state are always complete.
+//! Memory is bounded. Graphs of patterns are only needed to compute something new; when they grow
+//! past half the limit they are dropped and made again when needed. Everything else is forgotten
+//! at once when it grows past the other half, between states, so that the rows of one state are
+//! always complete.
 
 use std::sync::Arc;
 
@@ -13,8 +15,9 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use super::colours::{Colour, DROPPED, Signature};
+use super::indices::{IndexArena, Indices};
 use super::lists::ListTable;
-use super::pattern_graph::{Adjacency, ClassScratch, PatternGraph};
+use super::pattern_graph::{Adjacency, ClassScratch, OperatorClasses, PatternGraph};
 use super::refinement::{Refinement, RefinementScratch};
 use super::rows::{BagId, RowId, RowTable};
 use super::vocabulary::Vocabulary;
@@ -39,7 +42,7 @@ pub struct FeatureGenerator {
     patterns: Vec<PatternCache>,
     entries: Vec<Entry>,
     /// For each entry and class of operators the index of its row among the entry's rows.
-    row_of_class: Vec<u32>,
+    row_of_class: IndexArena,
     rows: RowTable,
     /// The row of each multiset of last known colours in a hop set.
     row_of_hop_set: ListTable<Colour>,
@@ -50,19 +53,23 @@ pub struct FeatureGenerator {
     memory_limit: usize,
     /// Held by the task's graph and by indices.
     fixed_bytes: usize,
+    /// Held by classes of operators.
+    class_bytes: usize,
     /// Held by graphs and colourings of patterns.
     graph_bytes: usize,
     generation: u64,
 }
 
-/// One pattern: its graph, made when it is first needed, and its entries.
+/// One pattern and what is known of it.
 #[derive(Clone, Debug)]
 struct PatternCache {
     vars: Box<[VarId]>,
     domains: Box<[usize]>,
-    graph: Option<PatternGraph>,
     entries: EntryIndex,
-    /// What was computed for the last state that was new.
+    /// There if there are entries.
+    classes: Option<OperatorClasses>,
+    graph: Option<PatternGraph>,
+    /// What was computed for the last state that was new; only there with the graph.
     last: Option<Colouring>,
 }
 
@@ -145,7 +152,7 @@ impl PatternCache {
 struct Entry {
     bag: BagId,
     /// Where its part of `row_of_class` begins.
-    start: u32,
+    start: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -183,12 +190,13 @@ impl FeatureGenerator {
         let index_bytes: usize = patterns.iter().map(|p| p.entries.fixed_bytes()).sum();
         Ok(FeatureGenerator {
             fixed_bytes: adjacency.bytes() + index_bytes,
+            class_bytes: 0,
             graph_bytes: 0,
             vocabulary,
             adjacency,
             patterns,
             entries: Vec::new(),
-            row_of_class: Vec::new(),
+            row_of_class: IndexArena::default(),
             rows: RowTable::default(),
             row_of_hop_set: ListTable::default(),
             hop_set_rows: Vec::new(),
@@ -227,10 +235,14 @@ impl FeatureGenerator {
 
     /// Bytes held, roughly.
     pub fn bytes(&self) -> usize {
+        self.graph_bytes + self.bytes_without_graphs()
+    }
+
+    fn bytes_without_graphs(&self) -> usize {
         self.fixed_bytes
-            + self.graph_bytes
-            + self.entries.len() * 32
-            + self.row_of_class.len() * 4
+            + self.class_bytes
+            + self.entries.len() * 40
+            + self.row_of_class.bytes()
             + self.rows.bytes()
             + self.row_of_hop_set.bytes()
             + self.hop_set_rows.len() * 4
@@ -254,33 +266,43 @@ impl FeatureGenerator {
     }
 
     fn view(&self, pattern: usize, entry: u32) -> PatternRows<'_> {
-        let graph = self.patterns[pattern].graph.as_ref().expect("made with its first entry");
+        let classes = self.patterns[pattern].classes.as_ref().expect("made with its first entry");
         let Entry { bag, start } = self.entries[entry as usize];
-        let start = start as usize;
+        let rows = self.rows.bag_pairs(bag);
         PatternRows {
             bag,
-            rows: self.rows.bag_pairs(bag),
-            row_of_class: &self.row_of_class[start..start + graph.num_classes()],
-            graph,
+            rows,
+            row_of_class: self.row_of_class.list(start, classes.len(), rows.len()),
+            classes,
             adjacency: &self.adjacency,
         }
     }
 
+    /// Forgets everything if it has grown too large.
     fn bound_memory(&mut self) {
-        if self.bytes() > self.memory_limit && !self.entries.is_empty() {
-            for pattern in &mut self.patterns {
-                pattern.entries.clear();
-                pattern.graph = None;
-                pattern.last = None;
-            }
-            self.graph_bytes = 0;
-            self.entries.clear();
-            self.row_of_class.clear();
-            self.rows.clear();
-            self.row_of_hop_set.clear();
-            self.hop_set_rows.clear();
-            self.generation += 1;
+        if self.bytes_without_graphs() <= self.memory_limit / 2 || self.entries.is_empty() {
+            return;
         }
+        self.drop_graphs();
+        for pattern in &mut self.patterns {
+            pattern.entries.clear();
+            pattern.classes = None;
+        }
+        self.class_bytes = 0;
+        self.entries.clear();
+        self.row_of_class.clear();
+        self.rows.clear();
+        self.row_of_hop_set.clear();
+        self.hop_set_rows.clear();
+        self.generation += 1;
+    }
+
+    fn drop_graphs(&mut self) {
+        for pattern in &mut self.patterns {
+            pattern.graph = None;
+            pattern.last = None;
+        }
+        self.graph_bytes = 0;
     }
 
     /// The entry of a pattern and the projection of a state.
@@ -299,14 +321,14 @@ impl FeatureGenerator {
     fn compute(&mut self, pattern: usize, state: &[Value]) -> u32 {
         self.colour(pattern, state);
         let cache = &self.patterns[pattern];
-        let graph = cache.graph.as_ref().expect("made with its colouring");
+        let classes = cache.classes.as_ref().expect("made with the graph");
         let row_of_class = &cache.last.as_ref().expect("computed just now").row_of_class;
 
         let Scratch { bag, multiplicity, index_in_bag, .. } = &mut self.scratch;
         multiplicity.resize(self.rows.num_rows(), 0);
         index_in_bag.resize(self.rows.num_rows(), 0);
         bag.clear();
-        for (row, &size) in row_of_class.iter().zip(&graph.class_size) {
+        for (row, &size) in row_of_class.iter().zip(&classes.sizes) {
             if multiplicity[row.index()] == 0 {
                 bag.push((row.0, 0));
             }
@@ -317,20 +339,35 @@ impl FeatureGenerator {
             *n = std::mem::take(&mut multiplicity[*row as usize]);
             index_in_bag[*row as usize] = i as u32;
         }
-        let start = u32::try_from(self.row_of_class.len()).expect("bounded by the memory limit");
-        self.row_of_class.extend(row_of_class.iter().map(|row| index_in_bag[row.index()]));
+        let indices = row_of_class.iter().map(|row| index_in_bag[row.index()]);
+        let start = self.row_of_class.push(indices, bag.len());
         self.entries.push(Entry { bag: self.rows.intern_bag(bag), start });
         self.entries.len() as u32 - 1
     }
 
     /// Colours the pattern's graph for `state` and finds the row of each class.
     fn colour(&mut self, pattern: usize, state: &[Value]) {
-        let Scratch { values, refinement: scratch, classes, stale, is_stale, hop_set, row, .. } =
-            &mut self.scratch;
-        let PatternCache { vars, domains, graph, last, .. } = &mut self.patterns[pattern];
+        if self.patterns[pattern].graph.is_none() && self.graph_bytes > self.memory_limit / 2 {
+            self.drop_graphs();
+        }
+        let Scratch {
+            values,
+            refinement: scratch,
+            classes: class_scratch,
+            stale,
+            is_stale,
+            hop_set,
+            row,
+            ..
+        } = &mut self.scratch;
+        let PatternCache { vars, domains, classes, graph, last, .. } = &mut self.patterns[pattern];
         let graph = graph.get_or_insert_with(|| {
-            let graph = PatternGraph::new(&self.adjacency, vars, domains, classes);
+            let (graph, made) = PatternGraph::new(&self.adjacency, vars, domains, class_scratch);
             self.graph_bytes += graph.bytes();
+            classes.get_or_insert_with(|| {
+                self.class_bytes += made.bytes();
+                made
+            });
             graph
         });
         values.clear();
@@ -404,7 +441,8 @@ impl PatternCache {
             .try_fold(1u64, |product, &size| product.checked_mul(size as u64))
             .ok_or(FeatureError::TooLarge(index))?;
         let entries = EntryIndex::new(num_states);
-        Ok(PatternCache { vars: vars.into(), domains, graph: None, entries, last: None })
+        let vars = vars.into();
+        Ok(PatternCache { vars, domains, entries, classes: None, graph: None, last: None })
     }
 }
 
@@ -459,8 +497,8 @@ impl<'a> StateRows<'a> {
 pub struct PatternRows<'a> {
     bag: BagId,
     rows: &'a [(u32, u32)],
-    row_of_class: &'a [u32],
-    graph: &'a PatternGraph,
+    row_of_class: Indices<'a>,
+    classes: &'a OperatorClasses,
     adjacency: &'a Adjacency,
 }
 
@@ -487,19 +525,19 @@ impl<'a> PatternRows<'a> {
     /// The index among [`PatternRows::rows`] of an operator's row.
     #[inline]
     pub fn row_of_operator(&self, op: OpId) -> usize {
-        self.row_of_class[self.graph.class_of(self.adjacency, op) as usize] as usize
+        self.row_of_class.at(self.classes.class_of(self.adjacency, op))
     }
 
     /// For every operator, in the task's order, the index among [`PatternRows::rows`] of its row.
     pub fn rows_of_operators(&self) -> impl Iterator<Item = usize> + 'a {
         let row_of_class = self.row_of_class;
-        self.graph.classes(self.adjacency).map(move |class| row_of_class[class as usize] as usize)
+        self.classes.of_all(self.adjacency).map(move |class| row_of_class.at(class))
     }
 
     /// The operators that have a neighbour in the masked graph, ascending, and the index among
     /// [`PatternRows::rows`] of their row; all others have the row of an isolated node.
     pub fn connected_operators(&self) -> impl Iterator<Item = (OpId, usize)> + 'a {
         let row_of_class = self.row_of_class;
-        self.graph.touching().map(move |(op, class)| (op, row_of_class[class as usize] as usize))
+        self.classes.touching().map(move |(op, class)| (op, row_of_class.at(class)))
     }
 }

@@ -13,6 +13,7 @@
 
 mod colours;
 mod generator;
+mod indices;
 mod lists;
 mod pattern_graph;
 mod refinement;

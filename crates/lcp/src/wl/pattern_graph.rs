@@ -125,6 +125,12 @@ impl Adjacency {
         self.num_operators
     }
 
+    /// The neighbours of a node that is no action, actions first, ascending.
+    fn neighbours(&self, node: u32) -> &[(u32, u32)] {
+        let [start, end] = [0, 1].map(|i| self.starts[node as usize + i] as usize);
+        &self.neighbours[start..end]
+    }
+
     /// Bytes held, roughly.
     pub(super) fn bytes(&self) -> usize {
         (self.starts.len() + self.schema_of.len()) * 4
@@ -139,21 +145,14 @@ pub(super) struct PatternGraph {
     /// Nodes that are not operators; the class `c` is the node `num_others + c`.
     pub(super) num_others: usize,
     /// The neighbours of node `n` are `neighbours[starts[n]..starts[n+1]]`.
-    pub(super) starts: Vec<u32>,
-    /// (node, edge colour); of a class: ascending by node.
-    pub(super) neighbours: Vec<(u32, u32)>,
+    starts: Vec<u32>,
+    /// (node, edge colour), ascending.
+    neighbours: Vec<(u32, u32)>,
     /// κ⁰ where no fact holds.
     pub(super) initial: Vec<Colour>,
     /// For each variable of the pattern and each of its values the nodes whose colour depends on
     /// it, and the colour where the fact holds.
     pub(super) by_fact: Vec<Vec<Vec<(u32, Colour)>>>,
-    /// How many operators each class has.
-    pub(super) class_size: Vec<u32>,
-    /// The operators that have a neighbour, ascending, and their classes.
-    touching: Vec<OpId>,
-    touching_class: Vec<u32>,
-    /// The class of the operators of each schema that have no neighbour (if there are any).
-    isolated_class: Vec<u32>,
 }
 
 impl PatternGraph {
@@ -163,51 +162,19 @@ impl PatternGraph {
         vars: &[VarId],
         domains: &[usize],
         scratch: &mut ClassScratch,
-    ) -> PatternGraph {
+    ) -> (PatternGraph, OperatorClasses) {
         let mut kept: Vec<u32> = Vec::new();
         for var in vars {
             kept.extend(&adjacency.nodes_of_variable[var.index()]);
         }
         kept.sort_unstable();
         kept.dedup();
-
-        let classes = Classes::new(adjacency, &kept, scratch);
-        let num_others = kept.len();
-        let local: FxHashMap<u32, u32> =
-            kept.iter().enumerate().map(|(i, &node)| (node, i as u32)).collect();
-
-        // Edges between kept nodes that are no actions, then those of the classes, both ways.
-        let mut edges: Vec<(u32, u32, u32)> = Vec::new();
-        for (i, &node) in kept.iter().enumerate() {
-            let range = adjacency.starts[node as usize]..adjacency.starts[node as usize + 1];
-            for &(other, edge) in &adjacency.neighbours[range.start as usize..range.end as usize] {
-                if let Some(other) = (other as usize).checked_sub(adjacency.num_operators)
-                    && let Some(&other) = local.get(&(other as u32))
-                {
-                    edges.push((i as u32, other, edge));
-                }
-            }
-        }
-        for (c, neighbourhood) in classes.neighbourhoods.iter().enumerate() {
-            let class = (num_others + c) as u32;
-            for &(node, edge) in neighbourhood {
-                edges.push((class, node, edge));
-                edges.push((node, class, edge));
-            }
-        }
-        edges.sort_unstable();
-        let num_nodes = num_others + classes.sizes.len();
-        let mut starts = vec![0; num_nodes + 1];
-        for &(node, _, _) in &edges {
-            starts[node as usize + 1] += 1;
-        }
-        for n in 0..num_nodes {
-            starts[n + 1] += starts[n];
-        }
+        let (classes, neighbourhoods) = OperatorClasses::new(adjacency, &kept, scratch);
+        let (starts, neighbours) = edges(adjacency, &kept, &neighbourhoods);
 
         let mut by_fact: Vec<Vec<Vec<(u32, Colour)>>> =
             domains.iter().map(|&size| vec![Vec::new(); size]).collect();
-        let mut initial = Vec::with_capacity(num_nodes);
+        let mut initial = Vec::with_capacity(starts.len() - 1);
         for (i, &node) in kept.iter().enumerate() {
             initial.push(match adjacency.colourings[node as usize] {
                 NodeColouring::Fixed(colour) => colour,
@@ -220,18 +187,9 @@ impl PatternGraph {
                 }
             });
         }
-        initial.extend(classes.schemas.iter().map(|&s| adjacency.schemas[s as usize].0));
-        PatternGraph {
-            num_others,
-            starts,
-            neighbours: edges.into_iter().map(|(_, other, edge)| (other, edge)).collect(),
-            initial,
-            by_fact,
-            class_size: classes.sizes,
-            touching: classes.touching,
-            touching_class: classes.touching_class,
-            isolated_class: classes.isolated_class,
-        }
+        let schemas = neighbourhoods.schemas.iter();
+        initial.extend(schemas.map(|&schema| adjacency.schemas[schema as usize].0));
+        (PatternGraph { num_others: kept.len(), starts, neighbours, initial, by_fact }, classes)
     }
 
     /// The number of nodes.
@@ -241,7 +199,7 @@ impl PatternGraph {
 
     /// The number of classes of operators.
     pub(super) fn num_classes(&self) -> usize {
-        self.class_size.len()
+        self.num_nodes() - self.num_others
     }
 
     /// The neighbours of a node and the colours of the edges to them.
@@ -252,9 +210,7 @@ impl PatternGraph {
 
     /// Whether a node is an operator or a neighbour of one.
     pub(super) fn is_in_hop_set(&self, node: usize) -> bool {
-        // Neighbours ascend and operators come last.
-        let is_class = |node: usize| node >= self.num_others;
-        is_class(node) || self.neighbours(node).last().is_some_and(|&(u, _)| is_class(u as usize))
+        self.classes_near(node).next().is_some()
     }
 
     /// The classes of operators whose hop set has this node.
@@ -262,82 +218,131 @@ impl PatternGraph {
     pub(super) fn classes_near(&self, node: usize) -> impl Iterator<Item = usize> {
         let own = node.checked_sub(self.num_others);
         let others = if own.is_some() { &[][..] } else { self.neighbours(node) };
-        let others =
-            others.iter().rev().map_while(|&(u, _)| (u as usize).checked_sub(self.num_others));
-        own.into_iter().chain(others)
-    }
-
-    /// The class of an operator.
-    #[inline]
-    pub(super) fn class_of(&self, adjacency: &Adjacency, op: OpId) -> u32 {
-        match self.touching.binary_search(&op) {
-            Ok(i) => self.touching_class[i],
-            Err(_) => self.isolated_class[adjacency.schema_of[op.index()] as usize],
-        }
-    }
-
-    /// The operators with a neighbour and their classes.
-    pub(super) fn touching(&self) -> impl Iterator<Item = (OpId, u32)> {
-        self.touching.iter().copied().zip(self.touching_class.iter().copied())
-    }
-
-    /// The class of every operator, in order, appended to `out`.
-    pub(super) fn classes(&self, adjacency: &Adjacency) -> impl Iterator<Item = u32> {
-        let mut touching = self.touching().peekable();
-        adjacency.schema_of.iter().enumerate().map(move |(op, &schema)| {
-            match touching.next_if(|&(next, _)| next.index() == op) {
-                Some((_, class)) => class,
-                None => self.isolated_class[schema as usize],
-            }
-        })
+        // Neighbours ascend and operators come last.
+        let class = |&(u, _): &(u32, u32)| (u as usize).checked_sub(self.num_others);
+        own.into_iter().chain(others.iter().rev().map_while(class))
     }
 
     /// Bytes held, roughly.
     pub(super) fn bytes(&self) -> usize {
         self.neighbours.len() * 8
-            + (self.starts.len() + self.initial.len() + self.class_size.len()) * 4
-            + self.touching.len() * 8
+            + (self.starts.len() + self.initial.len()) * 4
             + self.by_fact.iter().flatten().map(|nodes| 24 + nodes.len() * 8).sum::<usize>()
     }
+}
+
+/// The edges of a pattern's graph, by node and ascending: kept nodes first, then classes.
+fn edges(
+    adjacency: &Adjacency,
+    kept: &[u32],
+    neighbourhoods: &Neighbourhoods,
+) -> (Vec<u32>, Vec<(u32, u32)>) {
+    let local: FxHashMap<u32, u32> =
+        kept.iter().enumerate().map(|(i, &node)| (node, i as u32)).collect();
+    let among_kept = |node: u32| {
+        adjacency.neighbours(node).iter().filter_map(|&(other, edge)| {
+            let other = other.checked_sub(adjacency.num_operators as u32)?;
+            local.get(&other).map(|&other| (other, edge))
+        })
+    };
+    let num_nodes = kept.len() + neighbourhoods.len();
+    let mut starts = vec![0u32; num_nodes + 1];
+    for (i, &node) in kept.iter().enumerate() {
+        starts[i + 1] = among_kept(node).count() as u32;
+    }
+    for &(node, _) in &neighbourhoods.pairs {
+        starts[node as usize + 1] += 1;
+    }
+    for c in 0..neighbourhoods.len() {
+        starts[kept.len() + c + 1] = neighbourhoods.of(c).len() as u32;
+    }
+    for n in 0..num_nodes {
+        starts[n + 1] += starts[n];
+    }
+    let mut next = starts.clone();
+    let mut neighbours = vec![(0, 0); starts[num_nodes] as usize];
+    let mut push = |node: usize, neighbour: (u32, u32)| {
+        neighbours[next[node] as usize] = neighbour;
+        next[node] += 1;
+    };
+    for (i, &node) in kept.iter().enumerate() {
+        among_kept(node).for_each(|neighbour| push(i, neighbour));
+    }
+    for c in 0..neighbourhoods.len() {
+        let class = kept.len() + c;
+        for &(node, edge) in neighbourhoods.of(c) {
+            push(class, (node, edge));
+            push(node as usize, (class as u32, edge));
+        }
+    }
+    (starts, neighbours)
 }
 
 /// Buffers for [`PatternGraph::new`], one per task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClassScratch {
-    /// The position in the trie of each operator; `u32::MAX` between calls.
+    /// The position in the trie of each operator; [`NOWHERE`] between calls.
     position: Vec<u32>,
+    trie: Vec<Step>,
+    children: FxHashMap<Step, u32>,
 }
 
-/// Operators of a schema with the same masked neighbourhood.
-struct Classes {
-    /// The schema of each class.
-    schemas: Vec<u32>,
-    sizes: Vec<u32>,
-    /// The (kept node, edge colour) pairs of each class, ascending.
-    neighbourhoods: Vec<Vec<(u32, u32)>>,
+const NOWHERE: u32 = u32::MAX;
+
+/// A step down the trie: from a parent, one (kept node, edge colour) more.
+type Step = (u32, u32, u32);
+
+/// Which operators have the same schema and the same masked neighbourhood.
+#[derive(Clone, Debug)]
+pub(super) struct OperatorClasses {
+    /// How many operators each class has.
+    pub(super) sizes: Vec<u32>,
+    /// The operators that have a neighbour, ascending, and their classes.
     touching: Vec<OpId>,
     touching_class: Vec<u32>,
+    /// The class of the operators of each schema that have no neighbour (if there are any).
     isolated_class: Vec<u32>,
 }
 
-impl Classes {
+/// What the operators of each class have in common.
+struct Neighbourhoods {
+    /// The schema of each class.
+    schemas: Vec<u32>,
+    /// Where the neighbours of each class end in `pairs`.
+    ends: Vec<u32>,
+    /// (kept node, edge colour), ascending within a class.
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Neighbourhoods {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn of(&self, class: usize) -> &[(u32, u32)] {
+        let start = if class == 0 { 0 } else { self.ends[class - 1] as usize };
+        &self.pairs[start..self.ends[class] as usize]
+    }
+}
+
+impl OperatorClasses {
     /// Sorts operators by neighbourhood with a trie: the root of a schema has no neighbour, a child
     /// has one (node, edge colour) more than its parent.
-    fn new(adjacency: &Adjacency, kept: &[u32], scratch: &mut ClassScratch) -> Classes {
-        const NOWHERE: u32 = u32::MAX;
-        scratch.position.resize(adjacency.num_operators, NOWHERE);
-        let position = &mut scratch.position;
+    fn new(
+        adjacency: &Adjacency,
+        kept: &[u32],
+        scratch: &mut ClassScratch,
+    ) -> (OperatorClasses, Neighbourhoods) {
+        let ClassScratch { position, trie, children } = scratch;
+        position.resize(adjacency.num_operators, NOWHERE);
+        children.clear();
+        trie.clear();
         let num_schemas = adjacency.schemas.len();
-        // (parent, node, edge colour) of each trie node; the first ones are the roots.
-        let mut trie: Vec<(u32, u32, u32)> = (0..num_schemas as u32).map(|s| (s, 0, 0)).collect();
-        let mut children: FxHashMap<(u32, u32, u32), u32> = FxHashMap::default();
+        trie.extend((0..num_schemas as u32).map(|schema| (schema, 0, 0)));
         let mut touching: Vec<OpId> = Vec::new();
         for (i, &node) in kept.iter().enumerate() {
-            let range = adjacency.starts[node as usize]..adjacency.starts[node as usize + 1];
-            for &(op, edge) in &adjacency.neighbours[range.start as usize..range.end as usize] {
-                if op as usize >= adjacency.num_operators {
-                    continue;
-                }
+            let neighbours = adjacency.neighbours(node).iter();
+            for &(op, edge) in neighbours.take_while(|n| (n.0 as usize) < adjacency.num_operators) {
                 let at = &mut position[op as usize];
                 if *at == NOWHERE {
                     touching.push(OpId(op));
@@ -355,44 +360,74 @@ impl Classes {
         // Classes are the trie nodes where operators ended, and the roots where some remained.
         let mut remaining: Vec<u32> = adjacency.schemas.iter().map(|&(_, count)| count).collect();
         let mut class_at = vec![NOWHERE; trie.len()];
-        let mut classes = Classes {
-            schemas: Vec::new(),
-            sizes: Vec::new(),
-            neighbourhoods: Vec::new(),
-            touching_class: Vec::with_capacity(touching.len()),
-            touching,
-            isolated_class: vec![NOWHERE; num_schemas],
-        };
-        for op in &classes.touching {
+        let mut sizes = Vec::new();
+        let mut neighbourhoods =
+            Neighbourhoods { schemas: Vec::new(), ends: Vec::new(), pairs: Vec::new() };
+        let mut touching_class = Vec::with_capacity(touching.len());
+        for op in &touching {
             let at = std::mem::replace(&mut position[op.index()], NOWHERE);
             let schema = adjacency.schema_of[op.index()];
             remaining[schema as usize] -= 1;
             let class = &mut class_at[at as usize];
             if *class == NOWHERE {
-                *class = classes.sizes.len() as u32;
-                classes.schemas.push(schema);
-                classes.sizes.push(0);
-                let mut path = Vec::new();
+                *class = sizes.len() as u32;
+                sizes.push(0);
+                let first = neighbourhoods.pairs.len();
                 let mut step = at;
                 while step as usize >= num_schemas {
                     let (parent, node, edge) = trie[step as usize];
-                    path.push((node, edge));
+                    neighbourhoods.pairs.push((node, edge));
                     step = parent;
                 }
-                path.reverse();
-                classes.neighbourhoods.push(path);
+                neighbourhoods.pairs[first..].reverse();
+                neighbourhoods.ends.push(neighbourhoods.pairs.len() as u32);
+                neighbourhoods.schemas.push(schema);
             }
-            classes.sizes[*class as usize] += 1;
-            classes.touching_class.push(*class);
+            sizes[*class as usize] += 1;
+            touching_class.push(*class);
         }
-        for (schema, &count) in remaining.iter().enumerate() {
-            if count > 0 {
-                classes.isolated_class[schema] = classes.sizes.len() as u32;
-                classes.schemas.push(schema as u32);
-                classes.sizes.push(count);
-                classes.neighbourhoods.push(Vec::new());
+        let mut isolated_class = vec![NOWHERE; num_schemas];
+        for (schema, &count) in remaining.iter().enumerate().filter(|&(_, &count)| count > 0) {
+            isolated_class[schema] = sizes.len() as u32;
+            sizes.push(count);
+            neighbourhoods.ends.push(neighbourhoods.pairs.len() as u32);
+            neighbourhoods.schemas.push(schema as u32);
+        }
+        (OperatorClasses { sizes, touching, touching_class, isolated_class }, neighbourhoods)
+    }
+
+    /// The number of classes.
+    pub(super) fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The class of an operator.
+    #[inline]
+    pub(super) fn class_of(&self, adjacency: &Adjacency, op: OpId) -> u32 {
+        match self.touching.binary_search(&op) {
+            Ok(i) => self.touching_class[i],
+            Err(_) => self.isolated_class[adjacency.schema_of[op.index()] as usize],
+        }
+    }
+
+    /// The operators with a neighbour, ascending, and their classes.
+    pub(super) fn touching(&self) -> impl Iterator<Item = (OpId, u32)> {
+        self.touching.iter().copied().zip(self.touching_class.iter().copied())
+    }
+
+    /// The class of every operator, in order.
+    pub(super) fn of_all(&self, adjacency: &Adjacency) -> impl Iterator<Item = u32> {
+        let mut touching = self.touching().peekable();
+        adjacency.schema_of.iter().enumerate().map(move |(op, &schema)| {
+            match touching.next_if(|&(next, _)| next.index() == op) {
+                Some((_, class)) => class,
+                None => self.isolated_class[schema as usize],
             }
-        }
-        classes
+        })
+    }
+
+    /// Bytes held, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        (self.sizes.len() + self.isolated_class.len()) * 4 + self.touching.len() * 8
     }
 }

@@ -157,7 +157,7 @@ impl VocabularyBuilder {
             let vars = pattern.variables();
             let domains: Vec<usize> =
                 vars.iter().map(|&var| task.variable(var).domain_size()).collect();
-            let graph = PatternGraph::new(&adjacency, vars, &domains, &mut scratch);
+            let (graph, _) = PatternGraph::new(&adjacency, vars, &domains, &mut scratch);
             seen.clear();
             let mut refinement = None;
             for state in states {
