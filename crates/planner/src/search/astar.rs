@@ -331,11 +331,17 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         if let Some(progress) = &mut self.config.progress {
             progress(&self.statistics);
         }
-        let soon = self.registry.bytes_to_grow(MAX_INTERVAL as usize);
+        let more = MAX_INTERVAL as usize;
+        let soon = self.registry.bytes_to_grow(more) + more * self.bytes_per_state();
         match self.config.limits.reached(self.statistics.memory_bytes, soon) {
             None => Ok(()),
             Some(stop) => Err(stop),
         }
+    }
+
+    /// What a new state takes in the arenas: its words, its node, its place in the open list.
+    fn bytes_per_state(&self) -> usize {
+        (self.packer.words() + SearchNodes::WORDS + 2) * size_of::<u32>()
     }
 
     fn update_statistics(&mut self) {

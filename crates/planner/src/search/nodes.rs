@@ -34,6 +34,9 @@ const LARGE: u32 = u32::MAX - 1;
 const DEAD_END: u32 = u32::MAX;
 
 impl SearchNodes {
+    /// Words per node, its revision included.
+    pub(super) const WORDS: usize = NODE + 1;
+
     pub(super) fn new() -> SearchNodes {
         SearchNodes {
             nodes: Chunks::new(NODE),
