@@ -1,5 +1,7 @@
 //! `apportion explain`: what the planner sees of a task.
 
+mod split;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,6 +12,7 @@ use planner::task::{Task, Value, VarId};
 
 use crate::exit::{Exit, Failure};
 use crate::input::TaskArgs;
+use crate::learned::LearnedArgs;
 
 /// Show what the planner sees of a task: its variables, and its graph as a picture.
 #[derive(clap::Args)]
@@ -29,9 +32,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VAR,…", value_delimiter = ',', requires = "graph")]
     pattern: Option<Vec<usize>>,
 
-    /// Draw the state after this operator instead of the initial one; may be repeated
-    #[arg(long, value_name = "\"NAME ARGS\"", requires = "graph")]
+    /// Show the state after this operator instead of the initial one; may be repeated
+    #[arg(long, value_name = "\"NAME ARGS\"")]
     apply: Vec<String>,
+
+    /// Compare the bounds of uniform, scp, ocp and lcp at the state
+    #[arg(long)]
+    bounds: bool,
+
+    /// Draw how lcp splits the costs among the patterns into this file (implies --bounds)
+    #[arg(long, value_name = "FILE.html|FILE.svg")]
+    split: Option<PathBuf>,
+
+    #[command(flatten)]
+    learned: LearnedArgs,
 
     /// Draw every action, also those that the graph cannot tell apart
     #[arg(long, requires = "graph")]
@@ -44,6 +58,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     print_variables(&task, &state);
     if let Some(file) = &args.graph {
         draw(&args, &task, &state, file)?;
+    }
+    if args.bounds || args.split.is_some() {
+        split::explain(&task, &state, &args.learned, args.split.as_deref())?;
     }
     Ok(Exit::Success.into())
 }
