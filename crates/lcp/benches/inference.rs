@@ -1,11 +1,14 @@
 //! Every-state evaluation at the paper's width: exact inference against the dense network.
 //!
-//! `cargo bench -p lcp --bench inference [-- TASK.sas …]`
+//! `cargo bench -p lcp --bench inference [-- PROBLEM …]`
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 #[path = "../tests/common/cpu.rs"]
 mod cpu;
+mod support;
+
+use std::path::{Path, PathBuf};
 
 use cpu::seconds;
 use lcp::graph::GraphKind;
@@ -17,19 +20,24 @@ use lcp::wl::VocabularyBuilder;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::PartitionScratch;
 use planner::task::{OpId, Task};
-use planner::translate::sas;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 fn main() {
-    for path in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
-        let text = std::fs::read_to_string(&path).expect("the task can be read");
-        let task = sas::read(&text).expect("the file is a task");
-        measure(&path, &task);
+    let mut problems: Vec<PathBuf> =
+        std::env::args().skip(1).filter(|arg| arg != "--bench").map(PathBuf::from).collect();
+    if problems.is_empty() {
+        problems.push(Path::new(support::BENCHMARKS).join("paper/blocks/probBLOCKS-9-0.pddl"));
+    }
+    for problem in problems {
+        match support::load(&problem) {
+            Some(task) => measure(&problem, &task),
+            None => eprintln!("skipped: cannot read {}", problem.display()),
+        }
     }
 }
 
-fn measure(name: &str, task: &Task) {
+fn measure(problem: &Path, task: &Task) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
     let abstractions = Abstractions::new(task, &patterns);
@@ -40,7 +48,8 @@ fn measure(name: &str, task: &Task) {
     let config = NetworkConfig::paper(vocabulary.num_features());
     let weights = Weights::random(&config, &mut rng);
     println!(
-        "{name}: k = {}, m = {}, d = {}, {} states",
+        "{}: k = {}, m = {}, d = {}, {} states",
+        problem.file_stem().unwrap_or_default().display(),
         abstractions.len(),
         task.operators.len(),
         config.input,

@@ -175,6 +175,28 @@ impl<'t> Auto<'t> {
         chosen.expect("there are sources that need no network")
     }
 
+    /// Makes a partitioning, and keeps the record of its source; also its value at the state.
+    fn attempt(
+        &mut self,
+        source: Source,
+        abstractions: &Abstractions,
+        state: &[Value],
+        beat: Option<Cost>,
+    ) -> (Option<CostPartitioning>, Cost) {
+        self.attempts += 1;
+        let started = Instant::now();
+        let found = self.make(source, abstractions, state, beat);
+        let h = match &found {
+            Some(found) => found.evaluate(abstractions, state, &mut self.scratch),
+            None => Estimate::AtLeast(0),
+        };
+        let Estimate::AtLeast(h) = h else { return (found, Cost::MAX) };
+        let gain = h.saturating_sub(beat.unwrap_or(0)) as f64;
+        let seconds = started.elapsed().as_secs_f64();
+        self.records[source as usize].add(gain, seconds, self.attempts);
+        (found, h)
+    }
+
     fn make(
         &mut self,
         source: Source,
@@ -279,17 +301,12 @@ impl Partitioner for Auto<'_> {
         beat: Option<Cost>,
     ) -> Option<CostPartitioning> {
         self.learn(abstractions, state);
-        self.attempts += 1;
-        let source = self.choose();
-        let started = Instant::now();
-        let found = self.make(source, abstractions, state, beat);
-        let h = found.as_ref().map(|found| found.evaluate(abstractions, state, &mut self.scratch));
-        let gain = match h {
-            Some(Estimate::AtLeast(h)) => h.saturating_sub(beat.unwrap_or(0)) as f64,
-            _ => 0.0,
-        };
-        let seconds = started.elapsed().as_secs_f64();
-        self.records[source as usize].add(gain, seconds, self.attempts);
-        found
+        if self.attempts > 0 {
+            return self.attempt(self.choose(), abstractions, state, beat).0;
+        }
+        // The first state decides most: take the best that any source has.
+        let (saturated, low) = self.attempt(Source::Saturated, abstractions, state, beat);
+        let (climbed, high) = self.attempt(Source::Ascent, abstractions, state, beat);
+        if high >= low { climbed } else { saturated }
     }
 }

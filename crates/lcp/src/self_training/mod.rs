@@ -140,30 +140,40 @@ impl Session {
         &self.best
     }
 
+    /// The number of steps made.
+    pub fn steps(&self) -> usize {
+        self.trainer.steps()
+    }
+
     /// Whether the steps are used up or the network has stopped improving.
     pub fn is_done(&self) -> bool {
         self.trainer.steps() >= self.steps || self.since_best >= PATIENCE
     }
 
-    /// Trains until it is done or `go_on`, asked after every step, says no.
+    /// Trains until it is done or `go_on`, asked after every step, says no; looks at the states
+    /// held out after every epoch and at the end.
     pub fn advance(&mut self, abstractions: &Abstractions, go_on: &mut dyn FnMut() -> bool) {
         let epoch = self.trainer.num_batches().max(8);
         while !self.is_done() {
             if self.trainer.step(abstractions).is_none() {
                 self.since_best = PATIENCE;
             } else if self.trainer.steps().is_multiple_of(epoch) {
+                self.since_best += 1;
                 self.look(abstractions);
             }
             if !go_on() {
-                return;
+                break;
             }
         }
+        self.look(abstractions);
     }
 
     /// Compares the network with the best one so far.
     fn look(&mut self, abstractions: &Abstractions) {
+        if self.best.steps == self.trainer.steps() {
+            return;
+        }
         let bound = self.trainer.held_out_bound(abstractions);
-        self.since_best += 1;
         if bound > self.reference * (1.0 + GAIN) {
             (self.since_best, self.reference) = (0, bound);
         }
@@ -189,7 +199,6 @@ pub fn train(
         random_walk_states(task, abstractions, settings.states, settings.longest_walk, &mut rng);
     let mut session = Session::new(task, abstractions, &states, settings)?;
     session.advance(abstractions, go_on);
-    session.look(abstractions);
     Ok(session.best)
 }
 
