@@ -133,7 +133,7 @@ impl HeuristicOptions {
         Ok(match name {
             Name::Blind => unreachable!("built above"),
             Name::Auto => {
-                let auto = Auto::new(task, &abstractions, &self.learned.auto_config(limits));
+                let auto = Auto::new(task, &abstractions, &self.learned.auto_config(task, limits)?);
                 Box::new(Stored::new(abstractions, auto, stored_config(memory_limit)))
             }
             Name::Uniform => self.place(abstractions, Uniform, Use::Stored, memory_limit),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use lcp::auto::AutoConfig;
-use lcp::model::{Model, ModelError};
+use lcp::model::{Model, ModelError, shipped_model};
 use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::self_training::{SelfTraining, train};
@@ -48,7 +48,8 @@ pub(crate) enum Competition {
 /// How learned heuristics are set up.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct LearnedArgs {
-    /// The network of `lcp`: a model file, or `self` to train one on the task before the search
+    /// The network: a model file, or `self` to train one on the task [default: a shipped model of
+    /// the task's domain, else self]
     #[arg(long, value_name = "FILE|self")]
     pub(crate) model: Option<ModelSource>,
     /// Steps of Lagrangian ascent from each prediction of `lcp`
@@ -90,13 +91,10 @@ impl LearnedArgs {
             Competition::Paper => Softmax::Paper,
         };
         let memory = memory_limit(limits);
-        let predictor = match self.model.as_ref().unwrap_or(&ModelSource::SelfTrained) {
-            ModelSource::File(path) => {
-                let model = Model::load(path).map_err(|error| model_failure(path, &error))?;
-                model.check_task(task).map_err(|error| model_failure(path, &error))?;
-                Predictor::new(task, abstractions, &model, softmax, memory)?
-            }
-            ModelSource::SelfTrained => {
+        let model = self.find_model(task)?;
+        let predictor = match model {
+            Some(model) => Predictor::new(task, abstractions, &model, softmax, memory)?,
+            None => {
                 let mut settings = SelfTraining { seed: self.seed, ..SelfTraining::default() };
                 settings.fit(abstractions);
                 let until = self.training_deadline(limits);
@@ -113,14 +111,19 @@ impl LearnedArgs {
         Ok(Learned::new(abstractions, predictor, self.refine))
     }
 
+    /// The model named, or else the shipped one that fits; none means to train one.
+    fn find_model(&self, task: &Task) -> anyhow::Result<Option<Model>> {
+        Ok(match &self.model {
+            Some(ModelSource::File(path)) => Some(load_model(path, task)?),
+            Some(ModelSource::SelfTrained) => None,
+            None => shipped_model(task),
+        })
+    }
+
     /// The settings of `auto`.
-    pub(crate) fn auto_config(&self, limits: &Limits) -> AutoConfig {
-        AutoConfig {
-            model: None,
-            self_training: true,
-            memory_limit: memory_limit(limits),
-            seed: self.seed,
-        }
+    pub(crate) fn auto_config(&self, task: &Task, limits: &Limits) -> anyhow::Result<AutoConfig> {
+        let model = self.find_model(task)?;
+        Ok(AutoConfig { model, memory_limit: memory_limit(limits), seed: self.seed })
     }
 
     fn training_deadline(&self, limits: &Limits) -> Instant {
@@ -137,6 +140,13 @@ impl LearnedArgs {
 /// What predictions may keep: an eighth of the memory at most.
 fn memory_limit(limits: &Limits) -> usize {
     limits.memory_bytes.map_or(MEMORY_LIMIT, |bytes| MEMORY_LIMIT.min(bytes / 8))
+}
+
+/// Reads a model and checks that it is of the task's domain.
+fn load_model(path: &std::path::Path, task: &Task) -> anyhow::Result<Model> {
+    let model = Model::load(path).map_err(|error| model_failure(path, &error))?;
+    model.check_task(task).map_err(|error| model_failure(path, &error))?;
+    Ok(model)
 }
 
 fn model_failure(path: &std::path::Path, error: &ModelError) -> anyhow::Error {

@@ -19,7 +19,7 @@ use lcp::self_training::walk::random_walk_states;
 use lcp::wl::VocabularyBuilder;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::PartitionScratch;
-use planner::task::{OpId, Task};
+use planner::task::{OpId, Operator, Task, Value};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -41,7 +41,8 @@ fn measure(problem: &Path, task: &Task) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
     let abstractions = Abstractions::new(task, &patterns);
-    let states = random_walk_states(task, &abstractions, 400, 100, &mut rng);
+    let states = random_walk_states(task, &abstractions, 200, 100, &mut rng);
+    let neighbours = neighbours(task, 400);
     let mut builder = VocabularyBuilder::new(GraphKind::Flg, 2);
     builder.observe(task, &patterns, &states);
     let vocabulary = std::sync::Arc::new(builder.finish());
@@ -66,8 +67,9 @@ fn measure(problem: &Path, task: &Task) {
     )
     .expect("the patterns are the task's");
     let mut scratch = PartitionScratch::default();
-    let (first, second) = states.split_at(states.len() / 2);
-    for (round, states) in [("cold", first), ("new states", second), ("same states", second)] {
+    let rounds =
+        [("cold, states of random walks", &states), ("states in order of search", &neighbours)];
+    for (round, states) in rounds {
         let (mut predict, mut distances) = (0.0, 0.0);
         for state in states {
             let start = seconds();
@@ -92,7 +94,8 @@ fn measure(problem: &Path, task: &Task) {
     let (mut dense_s, mut exact_s) = (0.0, 0.0);
     let mut error = 0.0f32;
     for state in &states[..3] {
-        let input = dense_input(task, &abstractions, generator.state_rows(state), config.input);
+        let rows = generator.state_rows(state);
+        let input = common::dense::Input::new(&abstractions, &rows, config.input);
         let start = seconds();
         let alpha = common::dense::forward(&weights, &input, TokenScope::Relevant);
         dense_s += seconds() - start;
@@ -115,28 +118,21 @@ fn measure(problem: &Path, task: &Task) {
     assert!(error <= 1e-5, "exact inference gives the dense network's shares");
 }
 
-fn dense_input(
-    task: &Task,
-    abstractions: &Abstractions,
-    rows: lcp::wl::StateRows,
-    d: usize,
-) -> common::dense::Input {
-    let (k, m) = (abstractions.len(), task.operators.len());
-    let mut x = vec![0.0; k * m * d];
-    for p in 0..k {
-        let pattern = rows.pattern(p);
-        let distinct: Vec<_> = pattern.rows().map(|(row, _)| row).collect();
-        for (o, row) in pattern.rows_of_operators().enumerate() {
-            for &(colour, count) in rows.row_table().row(distinct[row]) {
-                x[(p * m + o) * d + colour as usize] = count as f32;
+/// The first states of a breadth-first search: like those of A*, neighbours come together.
+fn neighbours(task: &Task, count: usize) -> Vec<Vec<Value>> {
+    let mut states = vec![task.initial.clone()];
+    let mut next = 0;
+    while states.len() < count && next < states.len() {
+        let state = states[next].clone();
+        next += 1;
+        let applicable = |o: &&Operator| o.pre.iter().all(|f| state[f.var.index()] == f.value);
+        for operator in task.operators.iter().filter(applicable) {
+            let mut successor = state.clone();
+            operator.eff.iter().for_each(|f| successor[f.var.index()] = f.value);
+            if !states.contains(&successor) {
+                states.push(successor);
             }
         }
     }
-    let mut relevant = vec![false; k * m];
-    for o in (0..m).map(OpId::from) {
-        for (p, _) in abstractions.operator_pairs(o) {
-            relevant[p.index() * m + o.index()] = true;
-        }
-    }
-    common::dense::Input { patterns: k, operators: m, x, relevant }
+    states
 }

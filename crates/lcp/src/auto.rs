@@ -13,7 +13,6 @@
 //!
 //! Nothing here can make the search wrong: every source yields a checked cost partitioning.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use planner::abstraction::Abstractions;
@@ -120,10 +119,8 @@ pub struct Auto<'t> {
 /// The settings of `auto`.
 #[derive(Clone, Debug)]
 pub struct AutoConfig {
-    /// A model of the task's domain.
-    pub model: Option<Arc<Model>>,
-    /// Whether to train a network on the task if there is no model.
-    pub self_training: bool,
+    /// A model of the task's domain; without one a network is trained on the task.
+    pub model: Option<Model>,
     /// Bytes that predictions may keep.
     pub memory_limit: usize,
     /// The seed of everything random.
@@ -141,8 +138,7 @@ impl<'t> Auto<'t> {
         });
         let network = match predictor {
             Some(predictor) => Network::Ready(Box::new(predictor)),
-            None if config.self_training => Network::Waiting,
-            None => Network::None,
+            None => Network::Waiting,
         };
         Auto {
             task,

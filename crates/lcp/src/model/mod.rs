@@ -7,6 +7,7 @@
 //! that do not fit each other.
 //! Whether it fits a task is a separate question: [`Model::check_task`].
 
+mod shipped;
 mod signature;
 
 use std::collections::{BTreeMap, HashMap};
@@ -23,6 +24,7 @@ use crate::network::weights::Weights;
 use crate::network::{ConfigError, NetworkConfig};
 use crate::wl::Vocabulary;
 
+pub use shipped::shipped_model;
 pub use signature::{Mismatch, Signature};
 
 /// The version of the format that this code writes, and the only one that it reads.
@@ -159,17 +161,8 @@ impl Model {
 
     /// Reads a model from the bytes of its file and checks everything about it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        let damaged = |error: safetensors::SafeTensorError| ModelError::Damaged(error.to_string());
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+        let metadata = &read_metadata(bytes)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
-        let metadata = header.metadata().as_ref().ok_or(ModelError::Foreign)?;
-        if metadata.get("format").map(String::as_str) != Some(FORMAT) {
-            return Err(ModelError::Foreign);
-        }
-        let version = metadata.get("version").ok_or(ModelError::MissingMetadata("version"))?;
-        if *version != FORMAT_VERSION.to_string() {
-            return Err(ModelError::Version { found: version.clone() });
-        }
         let config: NetworkConfig = parse(metadata, "network")?;
         let vocabulary: Vocabulary = parse(metadata, "vocabulary")?;
         config.check()?;
@@ -184,6 +177,11 @@ impl Model {
             provenance: parse(metadata, "provenance")?,
             validation: parse(metadata, "validation")?,
         })
+    }
+
+    /// The domain that a model is for, without reading more of it than that.
+    pub fn read_signature(bytes: &[u8]) -> Result<Signature, ModelError> {
+        parse(&read_metadata(bytes)?, "signature")
     }
 
     /// The bytes of the model's file; the same model always gives the same bytes.
@@ -219,6 +217,24 @@ impl Model {
             ModelError::WrongDomain { domain: self.provenance.domain.clone(), mismatch }
         })
     }
+}
+
+fn damaged(error: safetensors::SafeTensorError) -> ModelError {
+    ModelError::Damaged(error.to_string())
+}
+
+/// The metadata of a file that is an Apportion model of this version.
+fn read_metadata(bytes: &[u8]) -> Result<HashMap<String, String>, ModelError> {
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let metadata = header.metadata().clone().ok_or(ModelError::Foreign)?;
+    if metadata.get("format").map(String::as_str) != Some(FORMAT) {
+        return Err(ModelError::Foreign);
+    }
+    let version = metadata.get("version").ok_or(ModelError::MissingMetadata("version"))?;
+    if *version != FORMAT_VERSION.to_string() {
+        return Err(ModelError::Version { found: version.clone() });
+    }
+    Ok(metadata)
 }
 
 fn parse<T: DeserializeOwned>(

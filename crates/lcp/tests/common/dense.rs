@@ -6,6 +6,9 @@
 use lcp::network::TokenScope;
 use lcp::network::matrix::{Matrix, product};
 use lcp::network::weights::{AttentionTensors, Weights};
+use lcp::wl::StateRows;
+use planner::abstraction::Abstractions;
+use planner::task::OpId;
 
 /// The dense input of one state: features X[k, m, d] and which pairs are relevant, [k, m].
 pub(crate) struct Input {
@@ -13,6 +16,31 @@ pub(crate) struct Input {
     pub(crate) operators: usize,
     pub(crate) x: Vec<f32>,
     pub(crate) relevant: Vec<bool>,
+}
+
+impl Input {
+    /// The dense input of a state given by its rows, with d features.
+    #[allow(dead_code, reason = "not every program reads tasks")]
+    pub(crate) fn new(abstractions: &Abstractions, rows: &StateRows, d: usize) -> Input {
+        let (k, m) = (abstractions.len(), abstractions.num_operators());
+        let mut x = vec![0.0; k * m * d];
+        for p in 0..k {
+            let pattern = rows.pattern(p);
+            let distinct: Vec<_> = pattern.rows().map(|(row, _)| row).collect();
+            for (o, row) in pattern.rows_of_operators().enumerate() {
+                for &(colour, count) in rows.row_table().row(distinct[row]) {
+                    x[(p * m + o) * d + colour as usize] = count as f32;
+                }
+            }
+        }
+        let mut relevant = vec![false; k * m];
+        for o in (0..m).map(OpId::from) {
+            for (p, _) in abstractions.operator_pairs(o) {
+                relevant[p.index() * m + o.index()] = true;
+            }
+        }
+        Input { patterns: k, operators: m, x, relevant }
+    }
 }
 
 /// α[k, m]: the softmax over all tokens of an operator, or over its relevant ones.

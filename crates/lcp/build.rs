@@ -1,0 +1,22 @@
+//! Lists the shipped models, so that adding one is adding a file.
+
+use std::path::Path;
+use std::{env, fs};
+
+fn main() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut models: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
+        .collect();
+    models.sort();
+    let mut list = String::from("&[\n");
+    for model in models {
+        list.push_str(&format!("    include_bytes!({:?}),\n", model.display().to_string()));
+    }
+    list.push_str("]\n");
+    let out = env::var_os("OUT_DIR").expect("cargo sets it");
+    fs::write(Path::new(&out).join("shipped_models.rs"), list).expect("the list can be written");
+}
