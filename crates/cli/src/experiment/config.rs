@@ -95,8 +95,7 @@ pub(crate) struct Configuration {
     /// Arguments of `apportion plan`; `{domain}` and `{seed}` are filled in per run.
     pub(crate) arguments: Vec<String>,
     /// Seed for `{seed}`.
-    #[serde(default)]
-    pub(crate) seed: u64,
+    pub(crate) seed: Option<u64>,
     /// Domains it runs on; all when absent.
     pub(crate) domains: Option<BTreeSet<String>>,
 }
@@ -246,6 +245,12 @@ impl Experiment {
             ensure!(
                 names.insert(configuration.name.as_str()),
                 "two configurations are named `{}`",
+                configuration.name
+            );
+            ensure!(
+                configuration.seed.is_some()
+                    == configuration.arguments.iter().any(|argument| argument.contains("{seed}")),
+                "the configuration `{}` needs both or neither of `seed` and an argument `{{seed}}`",
                 configuration.name
             );
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::model::{Block, Cell, Row, Section, Table};
 use super::results::Record;
-use super::statistics::{Results, show_number};
+use super::statistics::{ConfigurationId, Results, show_number};
 use crate::units::show_bytes;
 
 /// The section that says what every configuration is.
@@ -23,11 +23,9 @@ pub(crate) fn section(results: &Results) -> Section {
         Row {
             cells: vec![
                 results.configurations[c].as_str().into(),
-                distinct(&|record| record.arguments.join(" ")),
+                arguments(results, c).into(),
                 distinct(&limits),
-                distinct(&|record| {
-                    if record.run > 0 { record.seed.to_string() } else { String::new() }
-                }),
+                distinct(&|record| record.seed.map(|seed| seed.to_string()).unwrap_or_default()),
                 distinct(&made_by),
                 distinct(&machine),
                 distinct(&|record| {
@@ -44,6 +42,17 @@ pub(crate) fn section(results: &Results) -> Section {
         header: header.map(str::to_owned).to_vec(),
     }));
     section
+}
+
+/// The arguments; where they differ from domain to domain, `{domain}` stands for its name.
+fn arguments(results: &Results, c: ConfigurationId) -> String {
+    let as_run: BTreeSet<String> =
+        results.records(c).map(|record| record.arguments.join(" ")).collect();
+    if as_run.len() <= 1 {
+        return shorten(as_run);
+    }
+    let general = |record: &Record| record.arguments.join(" ").replace(&record.domain, "{domain}");
+    shorten(results.records(c).map(general).collect())
 }
 
 fn shorten(values: BTreeSet<String>) -> String {

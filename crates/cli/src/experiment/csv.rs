@@ -59,7 +59,7 @@ pub(crate) fn runs(results: &Results) -> String {
             record.reason.clone().unwrap_or_default(),
             number(record.time_limit_s),
             bytes(record.memory_limit_bytes),
-            record.seed.to_string(),
+            bytes(record.seed),
             record.origin.version.clone(),
             number(record.wall_s),
             number(record.cpu_s),

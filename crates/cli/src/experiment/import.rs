@@ -117,7 +117,7 @@ fn record<'c>(
         domain: domain.to_owned(),
         task: task.to_owned(),
         arguments: Vec::new(),
-        seed: 0,
+        seed: None,
         threads: None,
         model_hash: None,
         time_limit_s,

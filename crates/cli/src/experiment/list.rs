@@ -34,12 +34,12 @@ pub(crate) struct Run {
     /// Its arguments for this task.
     pub(crate) arguments: Vec<String>,
     /// Its seed.
-    pub(crate) seed: u64,
+    pub(crate) seed: Option<u64>,
     /// Its limits.
     pub(crate) limits: Limits,
     /// Threads it may use.
     pub(crate) threads: usize,
-    /// SHA-256 of the model file that the arguments name.
+    /// SHA-256 of the model file that the arguments name, once [`hash_models`] has seen it.
     pub(crate) model_hash: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Run {
         let mut settings = vec![
             self.configuration.clone(),
             self.task.name.clone(),
-            format!("seed {} threads {}", self.seed, self.threads),
+            format!("seed {:?} threads {}", self.seed, self.threads),
             format!("{} s {} bytes", self.limits.time.as_secs_f64(), self.limits.memory),
             self.model_hash.clone().unwrap_or_default(),
         ];
@@ -65,7 +65,6 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
 
 /// Every run of the experiment, in order.
 pub(crate) fn list_runs(experiment: &Experiment) -> Result<Vec<Run>> {
-    let mut models = BTreeMap::new();
     let mut runs = Vec::new();
     for task in list_tasks(experiment)? {
         for configuration in &experiment.configurations {
@@ -79,18 +78,12 @@ pub(crate) fn list_runs(experiment: &Experiment) -> Result<Vec<Run>> {
                 .map(|argument| {
                     substitute(argument, "{", "}", |name| match name {
                         "domain" => Ok(task.domain.clone()),
-                        "seed" => Ok(configuration.seed.to_string()),
+                        "seed" => Ok(configuration.seed.map(|s| s.to_string()).unwrap_or_default()),
                         _ => anyhow::bail!("`{{{name}}}` is neither {{domain}} nor {{seed}}"),
                     })
                 })
                 .collect::<Result<Vec<_>>>()
                 .with_context(|| format!("in the configuration `{}`", configuration.name))?;
-            let model_hash = match model_argument(&arguments) {
-                Some(path) => Some(hash_model(path, &mut models).with_context(|| {
-                    format!("the configuration `{}` needs a model", configuration.name)
-                })?),
-                None => None,
-            };
             runs.push(Run {
                 number: runs.len() + 1,
                 task: task.clone(),
@@ -99,7 +92,7 @@ pub(crate) fn list_runs(experiment: &Experiment) -> Result<Vec<Run>> {
                 seed: configuration.seed,
                 limits: experiment.limits,
                 threads: experiment.threads,
-                model_hash,
+                model_hash: None,
             });
         }
     }
@@ -116,14 +109,21 @@ fn model_argument(arguments: &[String]) -> Option<&Path> {
     joined.or_else(apart).filter(|&model| model != "self").map(Path::new)
 }
 
-fn hash_model(path: &Path, known: &mut BTreeMap<PathBuf, String>) -> Result<String> {
-    if let Some(hash) = known.get(path) {
-        return Ok(hash.clone());
+/// Notes the hash of every model that the runs need; one that is missing is an error.
+pub(crate) fn hash_models(runs: &mut [Run]) -> Result<()> {
+    let mut known: BTreeMap<PathBuf, String> = BTreeMap::new();
+    for run in runs {
+        let Some(path) = model_argument(&run.arguments) else { continue };
+        if !known.contains_key(path) {
+            let bytes = std::fs::read(path).with_context(|| {
+                let name = &run.configuration;
+                format!("the configuration `{name}` needs the model {}", path.display())
+            })?;
+            known.insert(path.to_owned(), digest(&bytes));
+        }
+        run.model_hash = known.get(path).cloned();
     }
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let hash = digest(&bytes);
-    known.insert(path.to_owned(), hash.clone());
-    Ok(hash)
+    Ok(())
 }
 
 /// Every task of the experiment, in order.

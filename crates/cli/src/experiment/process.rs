@@ -81,6 +81,13 @@ fn execute_in(
     let answer = read_answer(&json);
     let (status, reason) = classify(&ended, &answer);
     let stderr_tail = (status == Status::Error).then(|| tail(&stderr)).filter(|t| !t.is_empty());
+    let mut result = answer.unwrap_or_default();
+    // Results are read elsewhere: the task's name says more there than a path of this machine.
+    result.remove("files");
+    if let Some(Value::String(message)) = result.get_mut("message") {
+        *message = without_paths(run, message);
+    }
+    let stderr_tail = stderr_tail.map(|text| without_paths(run, &text));
     Ok(Some(Record {
         format: FORMAT,
         run: run.number,
@@ -102,7 +109,7 @@ fn execute_in(
         wall_s: Some(ended.wall.as_secs_f64()),
         cpu_s: Some(ended.cpu.as_secs_f64()),
         peak_rss_bytes: Some(ended.peak_rss),
-        result: answer.unwrap_or_default(),
+        result,
         stderr_tail,
     }))
 }
@@ -222,6 +229,14 @@ fn classify(
     }
 }
 
+/// Replaces the paths of the task's files by their names.
+fn without_paths(run: &Run, text: &str) -> String {
+    run.task.files.iter().fold(text.to_owned(), |text, path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        text.replace(&*path.to_string_lossy(), &name)
+    })
+}
+
 /// The last lines of a log.
 fn tail(path: &Path) -> String {
     const MOST: u64 = 2000;
@@ -251,10 +266,14 @@ mod tests {
         std::fs::set_permissions(&program, mode).unwrap();
         let run = Run {
             number: 1,
-            task: TaskFile { name: "d/p".into(), domain: "d".into(), files: vec!["p.sas".into()] },
+            task: TaskFile {
+                name: "d/p".into(),
+                domain: "d".into(),
+                files: vec!["/here/p.sas".into()],
+            },
             configuration: "c".into(),
             arguments: vec![],
-            seed: 0,
+            seed: None,
             limits: Limits { time, memory },
             threads: 1,
             model_hash: None,
@@ -294,8 +313,8 @@ mod tests {
                 Some(part) => assert!(record.reason.unwrap().contains(part), "{script}"),
             }
         }
-        let boom = outcome("echo boom >&2; exit 101", MINUTE, 1 << 30);
-        assert_eq!(boom.stderr_tail.as_deref(), Some("boom"));
+        let boom = outcome("echo boom in \"$2\" >&2; exit 101", MINUTE, 1 << 30);
+        assert_eq!(boom.stderr_tail.as_deref(), Some("boom in p.sas"));
     }
 
     #[test]

@@ -115,9 +115,9 @@ pub(crate) struct Record {
     /// The configuration's arguments.
     #[serde(default)]
     pub(crate) arguments: Vec<String>,
-    /// Its seed.
-    #[serde(default)]
-    pub(crate) seed: u64,
+    /// Its seed, where the experiment gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) seed: Option<u64>,
     /// Threads it could use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) threads: Option<usize>,
@@ -334,7 +334,7 @@ pub(crate) mod tests {
             domain: task.split('/').next().unwrap().into(),
             task: task.into(),
             arguments: vec![],
-            seed: 0,
+            seed: None,
             threads: Some(1),
             model_hash: None,
             time_limit_s: Some(10.0),

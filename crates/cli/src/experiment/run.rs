@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::config::Experiment;
-use super::list::{Run, list_runs};
+use super::list::{Run, hash_models, list_runs};
 use super::results::{self, Record, ResultFile, Status};
 use super::{import, machine, preflight, runner};
 use crate::exit::Exit;
@@ -77,11 +77,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let this = std::env::current_exe().context("cannot find the program itself")?;
     let program = args.program.as_ref().unwrap_or(&this);
     preflight::generate_tasks(&experiment, &this)?;
-    let runs = selected(list_runs(&experiment)?, &experiment, args)?;
+    let mut runs = selected(list_runs(&experiment)?, &experiment, args)?;
     if args.dry_run {
         print_list(&runs, folder)?;
         return Ok(Exit::Success.into());
     }
+    hash_models(&mut runs)?;
     let jobs = args.jobs.unwrap_or_else(machine::cores).max(1);
     preflight::check_folder(folder, runs.len(), jobs)?;
     describe(&experiment, folder)?;

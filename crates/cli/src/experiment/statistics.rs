@@ -155,13 +155,16 @@ impl Results {
                 if let Some(answer) = answer {
                     by_cost.entry(answer).or_default().push(name);
                 }
-                if let (Some(h), Some(cost)) = (record.figure("initial_h"), self.cost(t))
-                    && h > cost
+                for (figure, bound) in [("initial_h", "initial h"), ("lower_bound", "lower bound")]
                 {
-                    found.push(format!(
-                        "{}: the initial h of {name} is {h}, above the optimal cost {cost}",
-                        task.name
-                    ));
+                    if let (Some(value), Some(cost)) = (record.figure(figure), self.cost(t))
+                        && value > cost
+                    {
+                        found.push(format!(
+                            "{}: the {bound} of {name} is {value}, above the optimal cost {cost}",
+                            task.name
+                        ));
+                    }
                 }
             }
             if by_cost.len() > 1 {

@@ -7,3 +7,4 @@ mod failures;
 mod fixture;
 mod report;
 mod resume;
+mod small;
