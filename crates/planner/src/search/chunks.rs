@@ -14,7 +14,7 @@ pub(super) struct Chunks {
     len: usize,
 }
 
-const CHUNK_BYTES: usize = 8 << 20;
+const CHUNK_BYTES: usize = 2 << 20;
 
 impl Chunks {
     pub(super) fn new(stride: usize) -> Chunks {

@@ -1,0 +1,280 @@
+//! What people and programs see of the command line: help, errors, exit codes, JSON, limits.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+/// Runs the command in a folder.
+fn run_in(folder: &Path, args: &[&str]) -> Output {
+    Command::new(cargo_bin!("apportion")).args(args).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// The names of the subcommands below a command.
+fn subcommands(path: &[String]) -> Vec<String> {
+    let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
+    args.push("--help");
+    let help = run_in(&examples(), &args);
+    let help = text(&help.stdout);
+    let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
+    list.lines()
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|&name| name != "help")
+        .map(str::to_string)
+        .collect()
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let mut open: Vec<Vec<String>> = subcommands(&[]).into_iter().map(|name| vec![name]).collect();
+    assert!(open.len() >= 3);
+    while let Some(path) = open.pop() {
+        let below = subcommands(&path);
+        if below.is_empty() {
+            let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
+            args.push("--help");
+            let help = run_in(&examples(), &args);
+            assert_eq!(help.status.code(), Some(0));
+            assert!(text(&help.stdout).contains("Example"), "{path:?} shows no examples");
+        }
+        open.extend(below.into_iter().map(|name| [path.clone(), vec![name]].concat()));
+    }
+}
+
+#[test]
+fn help_of_the_core_commands() {
+    for name in ["translate", "validate"] {
+        let help = run_in(&examples(), &[name, "--help"]);
+        insta::assert_snapshot!(format!("help-{name}"), text(&help.stdout));
+    }
+}
+
+/// The table of errors: what was typed, the exit code, what is printed.
+#[test]
+fn errors_say_what_is_wrong_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    for name in ["domain.pddl", "three-boxes.pddl"] {
+        std::fs::copy(examples().join("workshop").join(name), folder.path().join(name)).unwrap();
+    }
+    file(
+        "typo.pddl",
+        "(define (problem p) (:domain workshop)\n  (:init (robot-inn hall))\n  (:goal (and)))",
+    );
+    file("noise.sas", "begin_version\n3\nend_version\nbegin_metric\nmaybe\nend_metric\n");
+    file("old.sas", "begin_version\n2\nend_version\n");
+    file(
+        "axioms.sas",
+        "begin_version\n3\nend_version\nbegin_metric\n0\nend_metric\n1\nbegin_variable\nvar0\n0\n2\nAtom p()\nNegatedAtom p()\nend_variable\n",
+    );
+    file(
+        "adl.pddl",
+        "(define (domain adl) (:requirements :adl) (:predicates (p) (q))\n  (:action a :effect (when (p) (q))))",
+    );
+    file("adl-problem.pddl", "(define (problem x) (:domain adl) (:init (p)) (:goal (q)))");
+    file("wrong-plan", "(lift crate left hall)\n(walk yard hall)\n");
+    let cases: &[&[&str]] = &[
+        &["plan"],
+        &["plot"],
+        &["plan", "domain.pddl"],
+        &["plan", "missing.sas"],
+        &["plan", "domain.pddl", "missing.pddl"],
+        &["plan", "three-boxes.pddl", "domain.pddl"],
+        &["plan", "domain.pddl", "typo.pddl"],
+        &["plan", "noise.sas"],
+        &["plan", "old.sas"],
+        &["plan", "axioms.sas"],
+        &["plan", "adl.pddl", "adl-problem.pddl"],
+        &["plan", "domain.pddl", "three-boxes.pddl", "--time-limit", "soon"],
+        &["plan", "domain.pddl", "three-boxes.pddl", "--memory-limit", "4 gallons"],
+        &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--verbose"],
+        &[
+            "plan",
+            "domain.pddl",
+            "three-boxes.pddl",
+            "--heuristic",
+            "blind",
+            "--plan-file",
+            "no/such/folder",
+        ],
+        &["validate", "domain.pddl", "three-boxes.pddl", "wrong-plan"],
+        &["validate", "domain.pddl", "three-boxes.pddl", "missing"],
+        &["translate", "domain.pddl", "three-boxes.pddl", "-o", "no/such/folder"],
+    ];
+    let mut table = String::new();
+    for args in cases {
+        let output = run_in(folder.path(), args);
+        let code = output.status.code().expect("no signal");
+        let _ = writeln!(table, "$ apportion {}", args.join(" "));
+        let _ =
+            writeln!(table, "{}{}[exit code {code}]\n", text(&output.stdout), text(&output.stderr));
+    }
+    insta::assert_snapshot!("errors", table);
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+}
+
+#[test]
+fn solved_tasks_write_plan_log_and_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let domain = examples().join("courier/domain.pddl");
+    let problem = examples().join("courier/two-parcels.pddl");
+    let (domain, problem) = (domain.to_str().unwrap(), problem.to_str().unwrap());
+    let plan = ["plan", domain, problem, "--heuristic", "blind"];
+
+    let output = run_in(folder.path(), &plan);
+    let log = text(&output.stdout);
+    for line in [
+        "; cost = 70 (general cost)\n",
+        "Plan length: 10 step(s).\n",
+        "Plan cost: 70\n",
+        "Initial heuristic value for blind: 0\n",
+        "Expanded until last jump: ",
+        "Evaluated ",
+        "Search time: ",
+        "Total time: ",
+        "Peak memory: ",
+    ] {
+        assert!(log.contains(line), "{line} is missing in\n{log}");
+    }
+    let file = std::fs::read_to_string(folder.path().join("sas_plan")).unwrap();
+    assert!(file.starts_with("(drive market depot)\n(load letter depot)\n"), "{file}");
+    assert!(file.ends_with("\n; cost = 70 (general cost)\n"), "{file}");
+
+    let quiet = run_in(folder.path(), &[&plan[..], &["--quiet"]].concat());
+    assert_eq!(text(&quiet.stdout), file, "--quiet prints the plan only");
+    assert!(quiet.stderr.is_empty());
+
+    let result = json(&run_in(folder.path(), &[&plan[..], &["--json", "-"]].concat()));
+    for key in [
+        "status",
+        "cost",
+        "plan_length",
+        "initial_h",
+        "expanded",
+        "expanded_until_last_jump",
+        "evaluated",
+        "generated",
+        "reopened",
+        "dead_ends",
+        "partitions",
+        "patterns",
+        "translate_s",
+        "preprocess_s",
+        "search_s",
+        "total_s",
+        "peak_memory_bytes",
+        "heuristic",
+        "model",
+        "version",
+    ] {
+        assert!(result.get(key).is_some(), "{key} is missing in {result}");
+    }
+    assert_eq!((&result["status"], &result["cost"]), (&"solved".into(), &70.into()));
+
+    // Planning from the .sas file gives the same statistics.
+    let translated = run_in(folder.path(), &["translate", domain, problem, "-o", "task.sas"]);
+    assert!(translated.status.success());
+    let again = ["plan", "task.sas", "--heuristic", "blind", "--json", "-"];
+    let again = json(&run_in(folder.path(), &again));
+    for key in ["cost", "plan_length", "expanded", "evaluated", "generated", "variables", "facts"] {
+        assert_eq!(result[key], again[key], "{key}");
+    }
+}
+
+#[test]
+fn errors_are_in_the_json_too() {
+    let output = run_in(&examples(), &["plan", "nothing.sas", "--json", "-"]);
+    assert_eq!(output.status.code(), Some(31));
+    let result = json(&output);
+    assert_eq!(result["status"], "error");
+    assert!(result["message"].as_str().unwrap().contains("nothing.sas"));
+}
+
+/// A task with `objects`³ ground operators.
+fn write_large_task(folder: &Path, objects: usize) {
+    let domain = "(define (domain large) (:predicates (at ?x) (seen ?x ?y))
+        (:action go :parameters (?x ?y ?z)
+         :precondition (at ?x) :effect (and (at ?y) (seen ?y ?z) (not (at ?x)))))";
+    let names: String = (0..objects).map(|i| format!(" o{i}")).collect();
+    let problem = format!(
+        "(define (problem p) (:domain large) (:objects{names}) (:init (at o0))
+         (:goal (and (seen o1 o2) (seen o2 o3) (seen o3 o4) (at o5))))"
+    );
+    std::fs::write(folder.join("domain.pddl"), domain).unwrap();
+    std::fs::write(folder.join("problem.pddl"), problem).unwrap();
+}
+
+#[test]
+fn limits_hold_in_every_phase_and_the_json_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    // Eight million ground operators: far above the limit during translation.
+    write_large_task(folder.path(), 200);
+    let plan = ["plan", "domain.pddl", "problem.pddl", "--heuristic", "blind", "--json", "-"];
+    for command in [&plan[..], &["translate", "domain.pddl", "problem.pddl"]] {
+        let started = Instant::now();
+        let output = run_in(folder.path(), &[command, &["--memory-limit", "150MiB"]].concat());
+        assert_eq!(output.status.code(), Some(22), "{}", text(&output.stderr));
+        assert!(started.elapsed() < Duration::from_secs(60));
+        if command == plan {
+            let result = json(&output);
+            assert_eq!(result["status"], "out-of-memory");
+            assert!(result["peak_memory_bytes"].as_u64().unwrap() < 200 << 20, "{result}");
+        }
+    }
+    let output = run_in(folder.path(), &[&plan[..], &["--time-limit", "200ms"]].concat());
+    assert_eq!(output.status.code(), Some(23));
+    let result = json(&output);
+    assert_eq!(result["status"], "out-of-time");
+    assert!(result["total_s"].as_f64().unwrap() < 10.0);
+
+    // The same during search: 30 objects are enough.
+    write_large_task(folder.path(), 30);
+    let output = run_in(folder.path(), &[&plan[..], &["--memory-limit", "100MiB"]].concat());
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(22), "{result}");
+    assert!(result["expanded"].as_u64().unwrap() > 100, "{result}");
+    // A limit below what the program needs to start.
+    let output = run_in(folder.path(), &[&plan[..], &["--memory-limit", "1MiB"]].concat());
+    assert_eq!(output.status.code(), Some(22));
+    assert_eq!(json(&output)["status"], "out-of-memory");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_with_what_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    write_large_task(folder.path(), 40);
+    let child = Command::new(cargo_bin!("apportion"))
+        .args(["plan", "domain.pddl", "problem.pddl", "--heuristic", "blind", "--json", "out.json"])
+        .args(["--memory-limit", "2GiB"])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    // SAFETY: a signal to a child that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let result: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(result["status"], "interrupted");
+}

@@ -1,0 +1,81 @@
+//! Every heuristic on every task of a table: A* must find the known optimum, write it down, and
+//! the plan must be valid.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+
+/// Domain folder, problem, optimal cost (`None`: no plan).
+const TASKS: [(&str, &str, Option<u64>); 6] = [
+    ("workshop", "three-boxes", Some(9)),
+    ("workshop", "swap", Some(8)),
+    ("towers", "reverse-four", Some(4)),
+    ("courier", "two-parcels", Some(70)),
+    ("greenhouse", "two-plants", Some(5)),
+    ("greenhouse", "dry", None),
+];
+
+fn example(domain: &str, file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{domain}/{file}.pddl"))
+}
+
+/// The heuristics that the command line offers.
+fn heuristics() -> Vec<String> {
+    let output = Command::new(cargo_bin!("apportion"))
+        .args(["plan", "x.sas", "--heuristic", "?"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    let list = text.split_once("possible values: ").expect("the error lists them").1;
+    let list = list.split_once(']').unwrap().0;
+    list.split(',').map(|name| name.trim().to_string()).collect()
+}
+
+#[test]
+fn every_heuristic_finds_the_optimum_of_every_task() {
+    let heuristics = heuristics();
+    assert!(heuristics.len() >= 5 && heuristics.contains(&"blind".to_string()), "{heuristics:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan");
+    for heuristic in &heuristics {
+        for (domain, problem, optimum) in TASKS {
+            let files = [example(domain, "domain"), example(domain, problem)];
+            let output = Command::new(cargo_bin!("apportion"))
+                .arg("plan")
+                .args(&files)
+                .args(["--heuristic", heuristic, "--time-limit", "60s", "--json", "-"])
+                .arg("--plan-file")
+                .arg(&plan)
+                .output()
+                .unwrap();
+            let what = format!("{heuristic} on {domain}/{problem}");
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let json: Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|error| panic!("{what}: {error}\n{errors}"));
+            assert_eq!(json["cost"].as_u64(), optimum, "{what}: {json}\n{errors}");
+            let expected = if optimum.is_some() { 0 } else { 11 };
+            assert_eq!(output.status.code(), Some(expected), "{what}");
+            if optimum.is_some() {
+                let valid = Command::new(cargo_bin!("apportion"))
+                    .arg("validate")
+                    .args(&files)
+                    .arg(&plan)
+                    .arg("--quiet")
+                    .status();
+                assert!(valid.unwrap().success(), "{what}");
+            }
+        }
+    }
+}
+
+/// The files say their optimal cost; the table above must not say another.
+#[test]
+fn examples_state_their_cost() {
+    for (domain, problem, optimum) in TASKS {
+        let text = std::fs::read_to_string(example(domain, problem)).unwrap();
+        let stated = optimum.map_or("Has no plan".to_string(), |c| format!("Optimal cost: {c} "));
+        assert!(text.contains(&stated), "{domain}/{problem}: {stated}");
+    }
+}
