@@ -116,7 +116,7 @@ fn masks_of_the_example() {
     assert_eq!(listed(&graph.of_state(&EXAMPLE_STATE).mask(&[VarId(0)])), expected);
 }
 
-/// Π_X with a third object and static atoms: red(c2), near(c1, c3), near(c3, c2).
+/// Π_X with a third object and static atoms: red(c2), near(c1, c3), near(c3, c2), near(c2, c2).
 fn example_with_static_atoms() -> Task {
     let mut task = example_task();
     task.objects.push("c3".to_string());
@@ -126,7 +126,7 @@ fn example_with_static_atoms() -> Task {
         predicate: PredicateId(predicate),
         args: args.iter().map(|&c| ObjectId(c)).collect(),
     };
-    task.static_atoms = vec![atom(2, &[1]), atom(3, &[0, 2]), atom(3, &[2, 1])];
+    task.static_atoms = vec![atom(2, &[1]), atom(3, &[0, 2]), atom(3, &[2, 1]), atom(3, &[1, 1])];
     task
 }
 
@@ -135,7 +135,8 @@ fn static_atoms_surround_values() {
     let task = example_with_static_atoms();
     let graph = TaskGraph::new(&task, GraphKind::FlgStatic);
     let masked = graph.of_state(&EXAMPLE_STATE).mask(&[VarId(1)]);
-    // c1 belongs to v1 alone; c3 belongs to both variables through `near`.
+    // c1 belongs to v1 alone; c3 belongs to both variables through `near`; that c2 is near itself
+    // relates objects of one variable and is left to its operators.
     let expected = lines(
         "v2: var
          F2: av not p2

@@ -139,7 +139,7 @@ pub enum EdgeColour {
     Effect,
     /// From an atom or action to its argument at this position, counted from 1.
     Argument(usize),
-    /// From the atom p(x₁,…,xₙ) to an object y for which a static atom r(…,xᵢ,…,y,…) holds.
+    /// From the value p(x₁,…,xₙ) to an object y for which a static atom r(…,xᵢ,…,y,…) holds.
     Static {
         /// The static predicate r.
         predicate: String,

@@ -133,6 +133,10 @@ fn flg_static(task: &Task, state: &[Value], pattern: &[VarId], graph: &mut Graph
             for atom in &task.static_atoms {
                 for (from, _) in atom.args.iter().enumerate().filter(|&(_, y)| y == x) {
                     for (to, y) in atom.args.iter().enumerate().filter(|&(to, _)| to != from) {
+                        let mut own = facts(task, fact.var).filter_map(|f| rho(task, f).1);
+                        if own.any(|atom| atom.args.contains(y)) {
+                            continue;
+                        }
                         let r = name(atom);
                         let colour = format!("{} {r} {} {}", i + 1, from + 1, to + 1);
                         graph.edges.push((d, objects[y.index()], colour));
