@@ -109,7 +109,8 @@ fn plots_markup(plots: &[Plot]) -> Markup {
         div.plots {
             @if let Some(first) = plots.first() {
                 ul.legend aria-label="Legend" {
-                    @for (index, name) in first.series.iter().enumerate() {
+                    @for (index, name) in first.series.iter().enumerate()
+                        .filter(|(index, _)| plots.iter().any(|plot| plot.draws(*index))) {
                         li {
                             button type="button" aria-pressed="false" data-series=(index) {
                                 (first.legend_sample(index)) (name)

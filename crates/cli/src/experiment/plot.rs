@@ -16,6 +16,8 @@ pub(crate) struct Plot {
     pub(crate) title: String,
     /// A sentence on what one sees, also for those who do not see it.
     pub(crate) summary: String,
+    /// What is measured, above the plot.
+    pub(crate) measure: String,
     /// Title of the horizontal axis.
     pub(crate) x_title: String,
     /// Title of the vertical axis.
@@ -93,7 +95,8 @@ impl Plot {
             Content::Cactus(_) => (520.0, 400.0),
         };
         let area = Area { left: 66.0, right: width - 12.0, top: 24.0, bottom: height - 54.0 };
-        let legend_rows = if standalone { self.series.len().div_ceil(2) } else { 0 };
+        let drawn: Vec<usize> = (0..self.series.len()).filter(|&s| self.draws(s)).collect();
+        let legend_rows = if standalone { drawn.len().div_ceil(2) } else { 0 };
         let full_height = height + legend_rows as f64 * 22.0;
         html! {
             svg class="plot" viewBox=(format!("0 0 {width} {full_height}")) role="img"
@@ -107,6 +110,7 @@ impl Plot {
                     Content::Scatter { floor, reach, marks } => (scatter(&area, *floor, reach, marks)),
                     Content::Cactus(curves) => (cactus(&area, curves, &self.series)),
                 }
+                text class="note" x=(area.left) y=(area.top - 8.0) { (self.measure) }
                 text class="axis-title" text-anchor="middle" x=((area.left + area.right) / 2.0)
                     y=(height - 10.0) { (self.x_title) }
                 text class="axis-title" text-anchor="middle" x="13" y=((area.top + area.bottom) / 2.0)
@@ -114,14 +118,22 @@ impl Plot {
                     (self.y_title)
                 }
                 @if standalone {
-                    @for (index, name) in self.series.iter().enumerate() {
-                        @let (x, y) = (24.0 + (index % 2) as f64 * width / 2.0,
-                                       height + (index / 2) as f64 * 22.0 + 8.0);
-                        (self.sample(index, x, y))
-                        text x=(x + 22.0) y=(y + 5.0) { (name) }
+                    @for (place, &series) in drawn.iter().enumerate() {
+                        @let (x, y) = (24.0 + (place % 2) as f64 * width / 2.0,
+                                       height + (place / 2) as f64 * 22.0 + 8.0);
+                        (self.sample(series, x, y))
+                        text x=(x + 22.0) y=(y + 5.0) { (self.series[series]) }
                     }
                 }
             }
+        }
+    }
+
+    /// Whether there is anything of a series to see.
+    pub(crate) fn draws(&self, series: usize) -> bool {
+        match &self.content {
+            Content::Scatter { marks, .. } => marks.iter().any(|mark| mark.series == series),
+            Content::Cactus(curves) => !curves[series].is_empty(),
         }
     }
 
@@ -348,6 +360,7 @@ mod tests {
         let plot = Plot {
             title: "a & b".into(),
             summary: String::new(),
+            measure: String::new(),
             x_title: "a".into(),
             y_title: "b".into(),
             series: vec!["d".into()],

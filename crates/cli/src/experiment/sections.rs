@@ -305,8 +305,9 @@ pub(crate) fn scatter(
              Only {name_x} solves {only_x}, only {name_y} {only_y}.",
             ratios.len()
         ),
-        x_title: format!("{name_x}: {}", figure.label()),
-        y_title: format!("{name_y}: {}", figure.label()),
+        measure: figure.label().to_owned(),
+        x_title: name_x.clone(),
+        y_title: name_y.clone(),
         series: results.domains.clone(),
         content: Content::Scatter { floor: figure.floor(), reach: Vec::new(), marks },
     }
@@ -342,14 +343,16 @@ fn scatter_plots(results: &Results, shown: &Presentation) -> Section {
 fn cactus(results: &Results) -> Section {
     let mut section = Section::new(
         "Solved over time",
-        &["How many tasks a configuration solves within a given time each."],
+        &["How many of the tasks that were run a configuration solves within a given time each."],
     );
     let mut names = Vec::new();
     let mut curves = Vec::new();
     let mut last = Vec::new();
     for (c, name) in results.configurations.iter().enumerate() {
-        let solved = results.records(c).filter(|record| record.status == Status::Solved);
-        let mut times: Vec<f64> = solved.filter_map(|record| Figure::Time.of(record)).collect();
+        let solved =
+            (0..results.tasks.len()).filter(|&t| results.was_run(t) && results.solves(c, t));
+        let mut times: Vec<f64> =
+            solved.filter_map(|t| results.figure(c, t, Figure::Time)).collect();
         if times.is_empty() {
             continue;
         }
@@ -362,6 +365,7 @@ fn cactus(results: &Results) -> Section {
         section.blocks.push(Block::Plots(vec![Plot {
             title: "Solved tasks over time".to_owned(),
             summary: format!("In the end: {}.", last.join(", ")),
+            measure: String::new(),
             x_title: "time in seconds".to_owned(),
             y_title: "solved tasks".to_owned(),
             series: names,

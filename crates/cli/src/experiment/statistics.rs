@@ -102,12 +102,16 @@ impl Results {
         (0..self.tasks.len()).filter(move |&t| domain.is_none_or(|d| self.tasks[t].domain == d))
     }
 
-    /// How many tasks of a domain were run; all that are known where nothing was run.
+    /// Whether a task was run, rather than only imported; if nothing was run, imported tasks count.
+    pub(crate) fn was_run(&self, t: TaskId) -> bool {
+        let all_imported = (0..self.configurations.len()).all(|c| self.is_imported(c));
+        let run = |c| self.record(c, t).is_some_and(|record| record.run > 0);
+        all_imported || (0..self.configurations.len()).any(run)
+    }
+
+    /// How many tasks of a domain were run; all that are known where none of it was run.
     pub(crate) fn size(&self, domain: Option<DomainId>) -> usize {
-        let run = |t: TaskId| {
-            (0..self.configurations.len()).any(|c| self.record(c, t).is_some_and(|r| r.run > 0))
-        };
-        match self.tasks_of(domain).filter(|&t| run(t)).count() {
+        match self.tasks_of(domain).filter(|&t| self.was_run(t)).count() {
             0 => self.tasks_of(domain).count(),
             count => count,
         }
