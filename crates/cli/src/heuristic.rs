@@ -11,7 +11,7 @@ use lcp::auto::Auto;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Blind, EveryState, Heuristic, Maximum, Stored, StoredConfig};
 use planner::partition::{
-    Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated, Uniform, ZeroOneConfig,
+    Cascade, Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated, Uniform, ZeroOneConfig,
     zero_one_partitionings,
 };
 use planner::search::Limits;
@@ -156,7 +156,12 @@ impl HeuristicOptions {
             }
             Name::Lagrangian => {
                 let ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
-                self.place(abstractions, ascent, Use::Stored, memory_limit)
+                if self.usage == Some(Use::EveryState) {
+                    return Ok(Box::new(EveryState::new(abstractions, ascent)));
+                }
+                // In the store, ascent is for states where a greedy order does not suffice.
+                let cascade = Cascade::new(Saturated::new(&abstractions), ascent);
+                self.place(abstractions, cascade, Use::Stored, memory_limit)
             }
             Name::Lcp => {
                 let learned = self.learned.partitioner(task, &abstractions, limits)?;

@@ -38,7 +38,7 @@ fn check_admissible(estimate: Estimate, h_star: Option<Cost>) -> Result<(), Test
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn weights_give_out_exactly_the_cost(seed: u64) {

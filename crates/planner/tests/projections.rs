@@ -47,7 +47,7 @@ fn naive_transitions(task: &Task, projection: &Projection) -> Vec<(u32, u32, u32
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn transitions_are_those_of_the_definition(seed: u64) {

@@ -18,11 +18,14 @@ use std::ops::Range;
 
 use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::pattern::{Pattern, PatternId};
-use super::projection::Projection;
-use crate::task::{Cost, OpId, Task, Value};
+use super::projection::{EffectIndex, Projection};
+use crate::task::{Cost, OpId, Task, Value, VarId};
 
 /// The most parts into which a unit of cost is divided.
 pub const COST_SCALE: u32 = 1 << 16;
+
+/// The most transitions that are stored, in all projections together: about half a gibibyte.
+pub const MAX_TRANSITIONS: usize = 16_000_000;
 
 /// Sums of distances stay below this.
 const LIMIT: u64 = 1 << 31;
@@ -51,9 +54,18 @@ pub struct Abstractions {
 
 impl Abstractions {
     /// Projects the task to each of the patterns.
+    ///
+    /// Leaves out projections with which more than [`MAX_TRANSITIONS`] would have to be stored.
     pub fn new(task: &Task, patterns: &[Pattern]) -> Abstractions {
-        let projections: Vec<Projection> =
-            patterns.iter().map(|pattern| Projection::new(task, pattern)).collect();
+        let index = EffectIndex::new(task);
+        let mut room = MAX_TRANSITIONS;
+        let mut projections = Vec::with_capacity(patterns.len());
+        for pattern in patterns {
+            if let Some(projection) = Projection::within(task, pattern, &index, room) {
+                room -= projection.num_stored_transitions();
+                projections.push(projection);
+            }
+        }
         let (divisor, scale) = choose_unit(task, &projections);
         let costs: Vec<Distance> =
             task.operators.iter().map(|o| in_units(o.cost, divisor)).collect();
@@ -86,7 +98,7 @@ impl Abstractions {
                 *slot += 1;
             }
         }
-        let dead_ends = dead_end_projections(&projections, &distances);
+        let dead_ends = dead_end_projections(task, &projections, &distances);
         Abstractions {
             projections,
             divisor,
@@ -273,16 +285,24 @@ fn all_goal_distances(projections: &[Projection], costs: &[Distance]) -> Vec<Vec
 }
 
 /// The projections with a dead end that no projection to one of their variables has.
-fn dead_end_projections(projections: &[Projection], distances: &[Vec<Distance>]) -> Vec<PatternId> {
-    let dead_value = |var, value: Value| {
-        projections.iter().zip(distances).any(|(projection, distances)| {
-            projection.pattern().variables() == [var] && distances[value as usize] == INFINITY
-        })
-    };
+fn dead_end_projections(
+    task: &Task,
+    projections: &[Projection],
+    distances: &[Vec<Distance>],
+) -> Vec<PatternId> {
+    // For each variable the distances in the projection to it alone.
+    let mut single: Vec<&[Distance]> = vec![&[]; task.variables.len()];
+    for (projection, distances) in projections.iter().zip(distances) {
+        if let [var] = projection.pattern().variables() {
+            single[var.index()] = distances;
+        }
+    }
     let is_new = |projection: &Projection, rank: u32| {
         let vars = projection.pattern().variables();
-        let mut values = vars.iter().zip(projection.values(rank));
-        vars.len() == 1 || !values.any(|(&var, value)| dead_value(var, value))
+        let dead = |(var, value): (&VarId, Value)| {
+            single[var.index()].get(value as usize) == Some(&INFINITY)
+        };
+        vars.len() == 1 || !vars.iter().zip(projection.values(rank)).any(dead)
     };
     let has_new = |p: usize| {
         let mut ranks = (0..projections[p].num_states() as u32)

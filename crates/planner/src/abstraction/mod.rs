@@ -14,7 +14,7 @@ mod projection;
 mod saturation;
 mod transitions;
 
-pub use collection::{Abstractions, COST_SCALE};
+pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS};
 pub use distances::{Distance, DistanceScratch, INFINITY};
 pub use pattern::{Pattern, PatternId, PatternLimits, interesting_patterns};
 pub use projection::{LabelId, Projection};

@@ -40,6 +40,17 @@ impl Projection {
     /// # Panics
     /// If there are 2³² abstract states or more.
     pub fn new(task: &Task, pattern: &Pattern) -> Projection {
+        let index = EffectIndex::new(task);
+        Projection::within(task, pattern, &index, usize::MAX).expect("no limit is exceeded")
+    }
+
+    /// Projects the task to a pattern unless more than `max_transitions` have to be stored.
+    pub(super) fn within(
+        task: &Task,
+        pattern: &Pattern,
+        index: &EffectIndex,
+        max_transitions: usize,
+    ) -> Option<Projection> {
         let radix = Radix::new(task, pattern);
         let goals = goal_states(task, pattern, &radix);
         let mut is_goal = vec![false; radix.num_states as usize];
@@ -47,10 +58,16 @@ impl Projection {
             is_goal[goal as usize] = true;
         }
 
+        let groups = group_operators(task, pattern, index);
+        let counts = groups.iter().map(|(conditions, _)| count_steps(&radix, conditions));
+        if counts.fold(0, usize::saturating_add) > max_transitions {
+            return None;
+        }
+
         let mut operators = Vec::new();
         let mut label_offsets = vec![0];
         let mut steps = Vec::new();
-        for (conditions, members) in group_operators(task, pattern) {
+        for (conditions, members) in groups {
             let label = label_offsets.len() as u32 - 1;
             let before = steps.len();
             push_steps(&radix, &conditions, label, &mut steps);
@@ -62,7 +79,7 @@ impl Projection {
         let saturation = Saturation::new(&radix, &steps);
         let backward = Transitions::new(&radix, &steps, End::Target);
         let forward = Transitions::new(&radix, &steps, End::Source);
-        Projection {
+        Some(Projection {
             pattern: pattern.clone(),
             radix,
             is_goal,
@@ -72,7 +89,7 @@ impl Projection {
             saturation,
             backward,
             forward,
-        }
+        })
     }
 
     /// The pattern it projects to.
@@ -213,6 +230,12 @@ impl Projection {
         self.saturation.saturated_costs(distances, label_costs);
     }
 
+    /// The number of transitions in memory: those that differ only in variables they do not
+    /// mention are stored once if they mention one variable.
+    pub(super) fn num_stored_transitions(&self) -> usize {
+        self.saturation.len()
+    }
+
     /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         self.is_goal.len()
@@ -237,6 +260,31 @@ impl Radix {
     }
 }
 
+/// For each variable the operators with an effect on it, in ascending order.
+#[derive(Clone, Debug)]
+pub(super) struct EffectIndex(Vec<Vec<OpId>>);
+
+impl EffectIndex {
+    pub(super) fn new(task: &Task) -> EffectIndex {
+        let mut index = vec![Vec::new(); task.variables.len()];
+        for (o, operator) in task.operators.iter().enumerate() {
+            for eff in &operator.eff {
+                index[eff.var.index()].push(OpId::from(o));
+            }
+        }
+        EffectIndex(index)
+    }
+
+    /// The operators with an effect on the pattern, in ascending order.
+    fn operators(&self, pattern: &Pattern) -> Vec<OpId> {
+        let of_variables = pattern.variables().iter().flat_map(|var| &self.0[var.index()]);
+        let mut operators: Vec<OpId> = of_variables.copied().collect();
+        operators.sort_unstable();
+        operators.dedup();
+        operators
+    }
+}
+
 /// What an operator says of one variable of the pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Condition {
@@ -246,25 +294,39 @@ struct Condition {
 
 /// The operators with an effect on the pattern, grouped by what they say of it, in order of
 /// first occurrence.
-fn group_operators(task: &Task, pattern: &Pattern) -> Vec<(Box<[Condition]>, Vec<OpId>)> {
+fn group_operators(
+    task: &Task,
+    pattern: &Pattern,
+    index: &EffectIndex,
+) -> Vec<(Box<[Condition]>, Vec<OpId>)> {
     let conditions = |operator: &Operator| -> Box<[Condition]> {
         let on = |&var| Condition { pre: operator.pre_on(var), eff: operator.eff_on(var) };
         pattern.variables().iter().map(on).collect()
     };
     let mut groups: Vec<(Box<[Condition]>, Vec<OpId>)> = Vec::new();
     let mut index_of = FxHashMap::default();
-    for (o, operator) in task.operators.iter().enumerate() {
-        if !operator.eff.iter().any(|eff| pattern.contains(eff.var)) {
-            continue;
-        }
-        let conditions = conditions(operator);
+    for o in index.operators(pattern) {
+        let conditions = conditions(task.operator(o));
         let i = *index_of.entry(conditions.clone()).or_insert_with(|| {
             groups.push((conditions, Vec::new()));
             groups.len() - 1
         });
-        groups[i].1.push(OpId::from(o));
+        groups[i].1.push(o);
     }
     groups
+}
+
+/// How many steps [`push_steps`] appends at most.
+fn count_steps(radix: &Radix, conditions: &[Condition]) -> usize {
+    let free = |c: &Condition, digit: &Digit| c.pre.is_none().then_some(digit.size as usize);
+    let mentioned = |c: &Condition| c.pre.is_some() || c.eff.is_some();
+    let is_single = conditions.iter().filter(|c| mentioned(c)).count() == 1;
+    conditions
+        .iter()
+        .zip(&radix.digits)
+        .filter(|(c, _)| !is_single || mentioned(c))
+        .filter_map(|(c, digit)| free(c, digit))
+        .fold(1, usize::saturating_mul)
 }
 
 /// Appends the state-changing transitions of one label.

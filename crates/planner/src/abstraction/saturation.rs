@@ -83,6 +83,11 @@ impl Saturation {
         }
     }
 
+    /// The number of stored transitions.
+    pub(super) fn len(&self) -> usize {
+        self.singles.len() + self.joints.len()
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         size_of::<Single>() * self.singles.len() + size_of::<Joint>() * self.joints.len()
     }

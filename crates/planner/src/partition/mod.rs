@@ -10,6 +10,7 @@
 //! Each way to make a partitioning is one file; they implement [`Partitioner`].
 
 mod ascent;
+mod cascade;
 mod flow;
 mod gzocp;
 mod interior;
@@ -29,6 +30,7 @@ use crate::task::{Cost, OpId, Value};
 
 pub use crate::abstraction::COST_SCALE;
 pub use ascent::Bounds;
+pub use cascade::Cascade;
 pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
 pub use interior::{InteriorPartitioning, InteriorSolver};
 pub use lagrangian::{Lagrangian, LagrangianConfig, Start};

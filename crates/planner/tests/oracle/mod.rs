@@ -1,0 +1,93 @@
+//! Figures of Scorpion (revision c563a3310) and the tasks they belong to, where present.
+
+use std::path::{Path, PathBuf};
+
+use planner::pddl::{Source, parse_domain, parse_problem};
+use planner::task::{Cost, Task};
+use planner::translate::{TranslateOptions, translate};
+
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
+
+/// One solved task.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) domain: String,
+    pub(crate) problem: PathBuf,
+    pub(crate) cost: Cost,
+    pub(crate) initial_h: Cost,
+    pub(crate) expanded: u64,
+    pub(crate) evaluated: Option<u64>,
+    pub(crate) search_s: Option<f64>,
+}
+
+/// The solved tasks of a configuration; says so and returns none where the figures are missing.
+pub(crate) fn rows(config: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let scorpion = |f: &[&str]| {
+        (f[2] == config && f[3] == "solved").then(|| Row {
+            domain: f[0].to_string(),
+            problem: Path::new("paper").join(f[1]),
+            cost: number(f[4]),
+            initial_h: number(f[5]),
+            expanded: number(f[6]),
+            evaluated: f[8].parse().ok(),
+            search_s: f[10].parse().ok(),
+        })
+    };
+    let wide = |f: &[&str]| {
+        (f[2] == config && f[3] == "solved").then(|| Row {
+            domain: f[0].to_string(),
+            problem: Path::new("wide").join(f[0]).join(f[1]),
+            cost: number(f[4]),
+            initial_h: number(f[5]),
+            expanded: number(f[6]),
+            evaluated: f[8].parse().ok(),
+            search_s: f[10].parse().ok(),
+        })
+    };
+    read("scorpion.csv", &mut rows, scorpion);
+    read("wide-partition.csv", &mut rows, wide);
+    rows
+}
+
+fn read(file: &str, rows: &mut Vec<Row>, row: impl Fn(&[&str]) -> Option<Row>) {
+    let path = Path::new(SHARED).join("oracle").join(file);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => rows.extend(
+            text.lines().skip(1).filter_map(|line| row(&line.split(',').collect::<Vec<_>>())),
+        ),
+        Err(error) => {
+            eprintln!("SKIPPED: no figures to compare with in {}: {error}", path.display())
+        }
+    }
+}
+
+fn number(text: &str) -> u64 {
+    text.parse().expect("solved rows have all figures")
+}
+
+impl Row {
+    /// The task, translated from PDDL.
+    pub(crate) fn task(&self) -> Task {
+        let problem = Path::new(SHARED).join("benchmarks").join(&self.problem);
+        let folder = problem.parent().expect("problems lie in folders");
+        let stem = problem.file_stem().expect("problems are files").to_string_lossy();
+        let first = stem.split('-').next().unwrap_or_default();
+        let names = [
+            "domain.pddl".to_string(),
+            format!("{first}-domain.pddl"),
+            format!("domain_{stem}.pddl"),
+            format!("domain-{stem}.pddl"),
+        ];
+        let candidates = names.iter().map(|name| folder.join(name));
+        let domain = candidates.into_iter().find(|path| path.exists()).expect("has a domain");
+        let source = |path: &Path| {
+            let text = std::fs::read(path).expect("the benchmarks are complete");
+            Source::new(path.display().to_string(), &text)
+        };
+        let domain = parse_domain(source(&domain)).expect("the benchmarks are well-formed");
+        let problem =
+            parse_problem(source(&problem), &domain).expect("the benchmarks are well-formed");
+        translate(&domain, &problem, &TranslateOptions::default()).expect("all is supported")
+    }
+}
