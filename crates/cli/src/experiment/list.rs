@@ -109,6 +109,11 @@ fn model_argument(arguments: &[String]) -> Option<&Path> {
     joined.or_else(apart).filter(|&model| model != "self").map(Path::new)
 }
 
+/// Whether the model file that a run needs, if any, is there.
+pub(crate) fn has_model(run: &Run) -> bool {
+    model_argument(&run.arguments).is_none_or(Path::is_file)
+}
+
 /// Notes the hash of every model that the runs need; one that is missing is an error.
 pub(crate) fn hash_models(runs: &mut [Run]) -> Result<()> {
     let mut known: BTreeMap<PathBuf, String> = BTreeMap::new();
@@ -221,6 +226,18 @@ pub(crate) fn natural_key(name: &str) -> Vec<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn models_are_found_among_arguments() {
+        let model = |arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+            model_argument(&arguments).map(Path::to_owned)
+        };
+        assert_eq!(model(&["--model", "a/b"]), Some("a/b".into()));
+        assert_eq!(model(&["--model=a/b", "--seed", "1"]), Some("a/b".into()));
+        assert_eq!(model(&["--model", "self"]), None);
+        assert_eq!(model(&["--heuristic", "scp"]), None);
+    }
 
     #[test]
     fn names_sort_naturally() {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::config::Experiment;
-use super::list::{Run, hash_models, list_runs};
+use super::list::{Run, has_model, hash_models, list_runs};
 use super::results::{self, Record, ResultFile, Status};
 use super::{import, machine, preflight, runner};
 use crate::exit::Exit;
@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Only these domains
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     domains: Vec<String>,
+    /// Leave out runs whose model file is not there, instead of refusing to start
+    #[arg(long)]
+    skip_missing_models: bool,
     /// Program to run instead of this one, e.g. another build of it
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -81,6 +84,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.dry_run {
         print_list(&runs, folder)?;
         return Ok(Exit::Success.into());
+    }
+    if args.skip_missing_models {
+        let listed = runs.len();
+        runs.retain(has_model);
+        eprintln!("{} runs left out, whose model files are not there", listed - runs.len());
     }
     hash_models(&mut runs)?;
     let jobs = args.jobs.unwrap_or_else(machine::cores).max(1);
