@@ -243,7 +243,15 @@ pub(crate) fn usage() -> (u64, f64) {
     };
     let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    (usage.ru_maxrss as u64 * unit, seconds(usage.ru_utime) + seconds(usage.ru_stime))
+    let peak = peak_resident().unwrap_or(usage.ru_maxrss as u64 * unit);
+    (peak, seconds(usage.ru_utime) + seconds(usage.ru_stime))
+}
+
+/// As Linux counts it for this program alone; `ru_maxrss` may still be that of the parent process.
+fn peak_resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(peak.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// The memory of this machine or container, in bytes, where the system says so.
