@@ -43,7 +43,7 @@ const EXIT_CODES: &str = "\
 Exit codes (as Fast Downward's):
     0  solved              22  out of memory       31  bad input file
    11  proved unsolvable   23  out of time         34  unsupported construct
-   12  gave up             32  internal error      36  bad command line
+                           32  internal error      36  bad command line
   130  interrupted (Ctrl-C)";
 
 fn main() -> ExitCode {

@@ -82,7 +82,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
     );
     file(
         "adl.pddl",
-        "(define (domain adl) (:requirements :adl) (:predicates (p) (q))\n  (:action a :effect (when (p) (q))))",
+        "(define (domain adl) (:requirements :adl) (:predicates (p) (q))\n  (:action a :effect (when (p) (q)))\n  (:action b :effect (not (p))))",
     );
     file("adl-problem.pddl", "(define (problem x) (:domain adl) (:init (p)) (:goal (q)))");
     file("wrong-plan", "(lift crate left hall)\n(walk yard hall)\n");
@@ -221,6 +221,23 @@ fn write_large_task(folder: &Path, objects: usize) {
     std::fs::write(folder.join("problem.pddl"), problem).unwrap();
 }
 
+/// A task whose blind search visits nearly all of 2ⁿ states.
+fn write_lamps(folder: &Path, lamps: usize) {
+    let domain = "(define (domain lamps) (:predicates (dark ?x) (lit ?x))
+        (:action on :parameters (?x) :precondition (dark ?x) :effect (and (lit ?x) (not (dark ?x))))
+        (:action off :parameters (?x) :precondition (lit ?x)
+         :effect (and (dark ?x) (not (lit ?x)))))";
+    let list = |format: &dyn Fn(usize) -> String| (0..lamps).map(format).collect::<String>();
+    let problem = format!(
+        "(define (problem p) (:domain lamps) (:objects{}) (:init{}) (:goal (and{})))",
+        list(&|i| format!(" l{i}")),
+        list(&|i| format!(" (dark l{i})")),
+        list(&|i| format!(" (lit l{i})")),
+    );
+    std::fs::write(folder.join("domain.pddl"), domain).unwrap();
+    std::fs::write(folder.join("problem.pddl"), problem).unwrap();
+}
+
 #[test]
 fn limits_hold_in_every_phase_and_the_json_is_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -244,12 +261,13 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
     assert_eq!(result["status"], "out-of-time");
     assert!(result["total_s"].as_f64().unwrap() < 10.0);
 
-    // The same during search: 30 objects are enough.
-    write_large_task(folder.path(), 30);
+    // The same during search.
+    write_lamps(folder.path(), 40);
     let output = run_in(folder.path(), &[&plan[..], &["--memory-limit", "100MiB"]].concat());
     let result = json(&output);
     assert_eq!(output.status.code(), Some(22), "{result}");
-    assert!(result["expanded"].as_u64().unwrap() > 100, "{result}");
+    assert!(result["expanded"].as_u64().unwrap() > 100_000, "{result}");
+    assert!(result["peak_memory_bytes"].as_u64().unwrap() < 120 << 20, "{result}");
     // A limit below what the program needs to start.
     let output = run_in(folder.path(), &[&plan[..], &["--memory-limit", "1MiB"]].concat());
     assert_eq!(output.status.code(), Some(22));
@@ -260,7 +278,7 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
 #[test]
 fn ctrl_c_ends_with_what_is_known() {
     let folder = tempfile::tempdir().unwrap();
-    write_large_task(folder.path(), 40);
+    write_lamps(folder.path(), 40);
     let child = Command::new(cargo_bin!("apportion"))
         .args(["plan", "domain.pddl", "problem.pddl", "--heuristic", "blind", "--json", "out.json"])
         .args(["--memory-limit", "2GiB"])
