@@ -16,6 +16,7 @@ use crate::learned::LearnedArgs;
 
 /// Show what the planner sees of a task: its variables, and its graph as a picture.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
@@ -51,6 +52,12 @@ pub(crate) struct Args {
     #[arg(long, requires = "graph")]
     every_action: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  apportion explain domain.pddl problem.pddl
+  apportion explain domain.pddl problem.pddl --graph graph.svg --pattern 0,3
+  apportion explain domain.pddl problem.pddl --bounds";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let task = args.task.load()?;

@@ -17,6 +17,7 @@ use crate::exit::Exit;
 
 /// Report the results of experiments as HTML, Markdown and CSV
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Folders with results; configurations of the same name on the same tasks are told apart by folder
     #[arg(value_name = "DIR", required = true)]
@@ -31,6 +32,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME=VALUE", value_parser = super::parse_setting, requires = "config")]
     set: Vec<(String, String)>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  apportion experiment report results/small
+  apportion experiment report results/small results/paper --output report";
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {

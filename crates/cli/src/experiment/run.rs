@@ -18,6 +18,7 @@ use crate::units::{show_bytes, show_duration};
 
 /// Run an experiment: every task with every configuration
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The experiment file
     #[arg(value_name = "CONFIG.toml")]
@@ -53,6 +54,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     redo: Vec<Redo>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  apportion experiment run experiments/small.toml
+  apportion experiment run experiments/small.toml --jobs 2 --results results/again";
 
 /// Results that are to be made again.
 #[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
