@@ -4,12 +4,20 @@ mod evaluate;
 mod exit;
 mod experiment;
 mod explain;
+#[cfg(feature = "train")]
+mod generate;
 mod heuristic;
 mod input;
 mod learned;
 mod memory;
 mod plan;
+#[cfg(feature = "train")]
+mod progress;
 mod report;
+#[cfg(feature = "train")]
+mod sample;
+#[cfg(feature = "train")]
+mod train;
 mod translate;
 mod units;
 mod validate;
@@ -37,6 +45,12 @@ enum Command {
     Evaluate(evaluate::Args),
     Explain(explain::Args),
     Experiment(experiment::Args),
+    #[cfg(feature = "train")]
+    Generate(generate::Args),
+    #[cfg(feature = "train")]
+    Sample(sample::Args),
+    #[cfg(feature = "train")]
+    Train(train::Args),
 }
 
 const EXIT_CODES: &str = "\
@@ -65,6 +79,12 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => evaluate::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Experiment(args) => experiment::run(args),
+        #[cfg(feature = "train")]
+        Command::Generate(args) => generate::run(args),
+        #[cfg(feature = "train")]
+        Command::Sample(args) => sample::run(args),
+        #[cfg(feature = "train")]
+        Command::Train(args) => train::run(args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -75,6 +75,9 @@ pub struct TrainConfig {
     pub graph: GraphKind,
     /// L, the number of refinements.
     pub iterations: usize,
+    /// Colours that occur in fewer training tasks are ignored: what is seen once is rarely seen
+    /// again in a larger task. Needs an input projection, whose rows for them stay zero.
+    pub min_support: usize,
     /// The network's shape; its input is set by the vocabulary.
     pub network: NetworkConfig,
     /// Who competes for an operator's cost.
@@ -115,6 +118,7 @@ impl TrainConfig {
         TrainConfig {
             graph: GraphKind::Flg,
             iterations: 2,
+            min_support: 1,
             network: NetworkConfig::paper(1),
             softmax: Softmax::Paper,
             dropout: Dropout::PAPER,
@@ -140,6 +144,7 @@ impl TrainConfig {
     pub fn compact() -> TrainConfig {
         TrainConfig {
             iterations: 3,
+            min_support: 2,
             network: NetworkConfig {
                 width: Some(32),
                 attention: Attention::Mean,

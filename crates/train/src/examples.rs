@@ -14,7 +14,7 @@ use lcp::predict::{Softmax, TaskPositions, feature_generator, patterns_of};
 use lcp::wl::{FeatureError, Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternId};
 use planner::task::{Task, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A task with sampled states.
 pub struct TaskStates {
@@ -164,6 +164,35 @@ impl Examples {
         let task = TaskExamples { name, abstractions, places, states, entries, row_of_place };
         self.tasks.push(task);
         Ok(())
+    }
+
+    /// In how many tasks each of `features` features occurs.
+    pub fn support(&self, features: usize) -> Vec<usize> {
+        let mut support = vec![0; features];
+        let mut last_task = vec![usize::MAX; features];
+        for (t, task) in self.tasks.iter().enumerate() {
+            let rows: FxHashSet<u32> = task.row_of_place.iter().copied().collect();
+            for &(feature, _) in rows.iter().flat_map(|&row| self.rows.row(row)) {
+                let feature = feature as usize;
+                support[feature] += usize::from(last_task[feature] != t);
+                last_task[feature] = t;
+            }
+        }
+        support
+    }
+
+    /// Drops features from all rows, as if the vocabulary did not list them.
+    pub fn retain_features(&mut self, keep: &[bool]) {
+        let old = std::mem::take(&mut self.rows);
+        let mut number = Vec::with_capacity(old.len());
+        for row in &old.rows {
+            let kept: Vec<(u32, u32)> =
+                row.iter().copied().filter(|&(feature, _)| keep[feature as usize]).collect();
+            number.push(self.rows.intern(&kept));
+        }
+        for task in &mut self.tasks {
+            task.row_of_place.iter_mut().for_each(|row| *row = number[*row as usize]);
+        }
     }
 
     /// All states, task by task.

@@ -102,6 +102,9 @@ pub enum TrainError {
     /// Only burn knows dropout.
     #[error("the native engine has no dropout; use the engine burn or no dropout")]
     NoDropout,
+    /// Only an input projection can ignore colours.
+    #[error("ignoring rare colours needs an input projection; set a width or a support of 1")]
+    NoProjection,
     /// A validation task is of another domain.
     #[error("the validation task {0} is of another domain than the training tasks")]
     OtherDomain(String),
@@ -162,17 +165,24 @@ pub fn train(
     let vocabulary = Arc::new(vocabulary(config.graph, config.iterations, &training));
     config.network = NetworkConfig { input: vocabulary.num_features(), ..config.network };
     config.network.check()?;
+    let engine = engine(&config).ok_or(TrainError::NoEngine)?;
+    let mut training = Examples::new(training, &vocabulary, &config.network, config.softmax)?;
+    let mut validation = Examples::new(validation, &vocabulary, &config.network, config.softmax)?;
+    let support = training.support(vocabulary.num_features());
+    let keep: Vec<bool> = support.iter().map(|&tasks| tasks >= config.min_support).collect();
+    training.retain_features(&keep);
+    validation.retain_features(&keep);
     let parts = Parts {
-        engine: engine(&config).ok_or(TrainError::NoEngine)?,
-        training: Part::new(&config, training, &vocabulary, "training")?,
-        validation: Part::new(&config, validation, &vocabulary, "validation")?,
+        engine,
+        training: Part::new(training, "training")?,
+        validation: Part::new(validation, "validation")?,
     };
     let states = parts.training.items.len();
-    let mut run = Run::start(config, parts, data, directory)?;
+    let mut run = Run::start(config, parts, &keep, data, directory)?;
     show(Event::Ready {
         training: states,
         validation: run.parts.validation.items.len(),
-        features: vocabulary.num_features(),
+        features: keep.iter().filter(|keep| **keep).count(),
         parameters: run.weights.data.len(),
         epochs_done: run.metrics.len(),
     });
@@ -196,6 +206,9 @@ fn check(
     if native && config.dropout != crate::network::Dropout::NONE {
         return Err(TrainError::NoDropout);
     }
+    if config.min_support > 1 && config.network.width.is_none() {
+        return Err(TrainError::NoProjection);
+    }
     if config.loss == Loss::Kl {
         let mut tasks = training.iter().chain(validation);
         let lacks = |task: &&TaskStates| task.states.iter().any(|s| s.shares.is_none());
@@ -214,13 +227,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(
-        config: &TrainConfig,
-        tasks: Vec<TaskStates>,
-        vocabulary: &Arc<Vocabulary>,
-        what: &'static str,
-    ) -> Result<Part, TrainError> {
-        let examples = Examples::new(tasks, vocabulary, &config.network, config.softmax)?;
+    fn new(examples: Examples, what: &'static str) -> Result<Part, TrainError> {
         let (items, baselines) = baselines(&examples);
         if items.is_empty() {
             return Err(TrainError::NoStates(what));
@@ -251,13 +258,18 @@ impl<'a> Run<'a> {
     fn start(
         config: TrainConfig,
         parts: Parts,
+        keep: &[bool],
         data: u64,
         directory: &'a Path,
     ) -> Result<Run<'a>, TrainError> {
         std::fs::create_dir_all(directory)
             .map_err(|source| TrainError::Io { path: directory.to_owned(), source })?;
         let mut random = Random::seed_from_u64(config.seed);
-        let weights = Weights::random(&config.network, &mut random);
+        let mut weights = Weights::random(&config.network, &mut random);
+        if let Some(input) = weights.layout.input {
+            let rows = weights[input].chunks_exact_mut(input.cols);
+            rows.zip(keep).filter(|(_, keep)| !**keep).for_each(|(row, _)| row.fill(0.0));
+        }
         let mut run = Run {
             best: weights.data.clone(),
             adamw: AdamW::new(weights.data.len()),

@@ -1,8 +1,14 @@
 //! Generated tasks: deterministic, different, not solved at the start, the paper's splits.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 
+use planner::heuristic::Blind;
+use planner::search::{self, Limits, Outcome};
+use planner::task::FactMeaning;
 use train::generate::{Domain, GenerateError, generate};
+use train::sample::Job;
+use train::tasks::load_tasks;
 
 #[test]
 fn the_same_seed_gives_the_same_tasks_and_another_seed_others() {
@@ -36,4 +42,83 @@ fn impossible_requests_are_refused_by_name() {
         generate(Domain::Blocks, 2..=2, 1000, 0),
         Err(GenerateError::TooFewTasks { size: 2, .. })
     ));
+}
+
+/// The predicates and schemas that occur in a task, with their arities.
+fn symbols(task: &planner::task::Task) -> BTreeSet<(String, usize)> {
+    let mut symbols = BTreeSet::new();
+    for meaning in task.variables.iter().flat_map(|variable| &variable.values) {
+        if let FactMeaning::Atom(atom) | FactMeaning::NegatedAtom(atom) = meaning {
+            let symbol = &task.predicates[atom.predicate.index()];
+            symbols.insert((symbol.name.clone(), symbol.arity));
+        }
+    }
+    for operator in &task.operators {
+        let symbol = &task.schemas[operator.schema.index()];
+        symbols.insert((symbol.name.clone(), symbol.arity));
+    }
+    symbols
+}
+
+/// Generated tasks of a domain, through files, as a user would.
+fn translated(domain: Domain, sizes: std::ops::RangeInclusive<usize>, count: usize) -> Vec<Job> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("domain.pddl"), domain.pddl()).unwrap();
+    for problem in generate(domain, sizes, count, 5).unwrap() {
+        let path = folder.path().join(format!("{}.pddl", problem.name));
+        std::fs::write(path, problem.text).unwrap();
+    }
+    load_tasks(None, &[folder.path().to_owned()]).unwrap().jobs
+}
+
+#[test]
+fn tasks_are_solvable_and_speak_the_language_of_the_ipc() {
+    let evaluation = [
+        (Domain::Blocks, "blocks/probBLOCKS-5-0"),
+        (Domain::Ferry, "ferry/p01"),
+        (Domain::Logistics, "logistics00/probLOGISTICS-4-0"),
+        (Domain::Logistics, "logistics98/prob32"),
+        (Domain::Miconic, "miconic/s3-0"),
+        (Domain::Spanner, "spanner/p04"),
+        (Domain::Visitall, "visitall-opt11-strips/problem03-half"),
+    ];
+    let shared =
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/benchmarks/paper"));
+    for (domain, name) in evaluation {
+        let jobs = translated(domain, 2..=4, 6);
+        let mut generated = BTreeSet::new();
+        for job in &jobs {
+            generated.extend(symbols(&job.task));
+            let task = &job.task;
+            let mut heuristic = Blind::new(task);
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+            let limits = Limits { deadline: Some(deadline), ..Limits::default() };
+            let config = search::Config { limits, ..search::Config::default() };
+            let outcome = search::astar(task, &mut heuristic, config).outcome;
+            let Outcome::Solved(plan) = outcome else { panic!("{}: {outcome:?}", job.name) };
+            assert!(plan.cost > 0, "{} is solved at the start", job.name);
+        }
+        let path = shared.join(format!("{name}.pddl"));
+        if !path.exists() {
+            eprintln!("skipped the comparison with {name}: {} is missing", shared.display());
+            continue;
+        }
+        let theirs = &load_tasks(None, &[path]).unwrap().jobs[0].task;
+        assert_eq!(generated, symbols(theirs), "{domain} and {name}");
+    }
+}
+
+#[test]
+fn both_encodings_of_the_ferry_occur() {
+    // Fewer cars than locations: whether the ferry is empty is a variable of its own.
+    let jobs = translated(Domain::Ferry, 4..=4, 8);
+    let separate = |job: &Job| {
+        let on = |meaning: &FactMeaning| match meaning {
+            FactMeaning::Atom(atom) => job.task.predicates[atom.predicate.index()].name == "on",
+            _ => false,
+        };
+        job.task.variables.iter().all(|var| var.values.iter().filter(|&m| on(m)).count() <= 1)
+    };
+    let count = jobs.iter().filter(|job| separate(job)).count();
+    assert!(0 < count && count < jobs.len(), "{count} of {}", jobs.len());
 }

@@ -110,9 +110,7 @@ impl Plot {
                     Content::Scatter { floor, reach, marks } => (scatter(&area, *floor, reach, marks)),
                     Content::Cactus(curves) => (cactus(&area, curves, &self.series)),
                 }
-                @if !self.measure.is_empty() {
-                    text class="note" x=(area.left) y=(area.top - 8.0) { (self.measure) }
-                }
+                text class="note" x=(area.left) y=(area.top - 8.0) { (self.measure) }
                 text class="axis-title" text-anchor="middle" x=((area.left + area.right) / 2.0)
                     y=(height - 10.0) { (self.x_title) }
                 text class="axis-title" text-anchor="middle" x="13" y=((area.top + area.bottom) / 2.0)

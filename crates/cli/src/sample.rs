@@ -1,0 +1,113 @@
+//! `apportion sample`: states of tasks with optimal cost partitionings as labels.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use train::dataset::{Header, Writer};
+use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, solver};
+use train::tasks::load_tasks;
+
+use crate::exit::{Exit, Failure};
+use crate::progress::{bar, on_interrupt};
+use crate::units::parse_duration;
+
+/// Sample states of tasks, with optimal cost partitionings as labels, for training
+///
+/// A run that was stopped continues where its file ends.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// PDDL problems, .sas files, or folders of them
+    #[arg(required = true, value_name = "TASK | DIR")]
+    tasks: Vec<PathBuf>,
+    /// The PDDL domain [default: domain.pddl beside the tasks]
+    #[arg(long, value_name = "FILE")]
+    domain: Option<PathBuf>,
+    /// The file of samples
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Where states come from
+    #[arg(long, value_enum, default_value_t = States::Walk)]
+    states: States,
+    /// States a task at most
+    #[arg(long, default_value_t = 500, value_name = "N")]
+    per_task: usize,
+    /// What to compute for each state
+    #[arg(long, value_enum, default_value_t = LabelKind::Ocp)]
+    labels: LabelKind,
+    /// Time a task at most
+    #[arg(long, value_parser = parse_duration, default_value = "30m", value_name = "TIME")]
+    time_limit: Duration,
+    /// The seed of the random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum States {
+    /// The ends of random walks from the initial state (the paper)
+    Walk,
+    /// The states of an optimal plan and others that A* evaluates
+    Search,
+    /// Half of each
+    Both,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LabelKind {
+    /// An optimal cost partitioning and its value
+    Ocp,
+    /// Nothing; enough for training on the bound
+    None,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let config = SampleConfig {
+        states: match args.states {
+            States::Walk => StateSource::Walk,
+            States::Search => StateSource::Search,
+            States::Both => StateSource::Both,
+        },
+        per_task: args.per_task,
+        labels: match args.labels {
+            LabelKind::Ocp => Labels::Ocp,
+            LabelKind::None => Labels::None,
+        },
+        time_limit_s: args.time_limit.as_secs_f64(),
+        seed: args.seed,
+    };
+    let input = |error| Failure::new(Exit::Input, error);
+    let tasks = load_tasks(args.domain.as_deref(), &args.tasks)
+        .map_err(|error| Failure::new(Exit::Input, error))?;
+    let header = Header {
+        domain: tasks.domain,
+        domain_text: tasks.domain_text,
+        config: config.clone(),
+        solver: match config.labels {
+            Labels::None => "none".to_string(),
+            Labels::Ocp => solver(),
+        },
+    };
+    let (mut writer, done) = Writer::open(&args.output, &header).map_err(input)?;
+    let mut jobs = tasks.jobs;
+    jobs.retain(|job| !done.contains(&job.name));
+    if !done.is_empty() {
+        eprintln!("{} tasks are in {} already", done.len(), args.output.display());
+    }
+    let stop: &'static AtomicBool = on_interrupt()?;
+    let bar = bar(jobs.len() as u64, "tasks");
+    let show = |progress: SampleProgress| {
+        bar.set_position(progress.tasks as u64);
+        bar.set_message(format!("{} states", progress.states));
+    };
+    let complete = sample(&jobs, &config, &mut writer, stop, &show).map_err(input)?;
+    bar.finish();
+    if !complete {
+        eprintln!("stopped; the same command continues");
+        return Ok(Exit::Interrupted.into());
+    }
+    println!("{}: {} tasks", args.output.display(), jobs.len() + done.len());
+    Ok(Exit::Success.into())
+}

@@ -1,0 +1,273 @@
+//! `apportion train`: from files of samples to a model.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use indicatif::ProgressBar;
+use lcp::graph::GraphKind;
+use lcp::network::{Attention, TokenScope};
+use lcp::predict::Softmax;
+use train::config::{EngineKind, Preset, TrainConfig};
+use train::dataset::Header;
+use train::examples::TaskStates;
+use train::loss::Loss;
+use train::network::Dropout;
+use train::tasks::load_samples;
+use train::training::{Event, Origin, train};
+
+use crate::exit::{Exit, Failure};
+use crate::progress::{bar, on_interrupt};
+use crate::units::parse_duration;
+
+/// Train a model on sampled states
+///
+/// The folder holds a checkpoint, metrics.jsonl, learning-curve.svg and in the end
+/// model.safetensors; a run that was stopped continues after its last epoch.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Files of samples to train on
+    #[arg(required = true, value_name = "SAMPLES")]
+    samples: Vec<PathBuf>,
+    /// Files of samples to validate on [default: every fifth task of the training samples]
+    #[arg(long, value_name = "SAMPLES", num_args = 1..)]
+    validation: Vec<PathBuf>,
+    /// The folder of the run
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// The choices that the options below change
+    #[arg(long, default_value = "compact", value_name = "compact | paper")]
+    preset: Preset,
+    /// What to minimise: the divergence from optimal partitionings, or the bound's shortfall
+    #[arg(long, value_name = "kl | bound")]
+    loss: Option<Loss>,
+    /// The graph whose colours are features
+    #[arg(long, value_parser = parse_graph, value_name = "flg | aoag | flg+static")]
+    graph: Option<GraphKind>,
+    /// L, the number of refinements
+    #[arg(short = 'L', long, value_name = "L")]
+    iterations: Option<usize>,
+    /// Ignore colours that occur in fewer training tasks
+    #[arg(long, value_name = "TASKS")]
+    min_support: Option<usize>,
+    /// Project the input to this width; 0 keeps the number of features (the paper)
+    #[arg(long, value_name = "W")]
+    width: Option<usize>,
+    /// Blocks of two attentions each
+    #[arg(long, value_name = "N")]
+    layers: Option<usize>,
+    /// Attention heads
+    #[arg(long, value_name = "N")]
+    heads: Option<usize>,
+    /// Learned attention, or the mean
+    #[arg(long, value_enum)]
+    attention: Option<AttentionKind>,
+    /// The hidden width of the MLP as a share of the width
+    #[arg(long, value_name = "RATIO")]
+    mlp_ratio: Option<f64>,
+    /// Which (pattern, operator) pairs are tokens
+    #[arg(long, value_enum)]
+    tokens: Option<Tokens>,
+    /// States per step
+    #[arg(long, value_name = "N")]
+    batch: Option<usize>,
+    /// Epochs at most
+    #[arg(long, value_name = "N")]
+    epochs: Option<usize>,
+    /// The learning rate at the start
+    #[arg(long, value_name = "RATE")]
+    learning_rate: Option<f32>,
+    /// AdamW's weight decay
+    #[arg(long, value_name = "RATE")]
+    weight_decay: Option<f32>,
+    /// Epochs without a new minimum after which the learning rate falls
+    #[arg(long, value_name = "N")]
+    patience: Option<usize>,
+    /// Epochs without an improvement after which training ends
+    #[arg(long, value_name = "N")]
+    stop_after: Option<usize>,
+    /// Train without dropout
+    #[arg(long)]
+    no_dropout: bool,
+    /// Time at most
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
+    time_limit: Option<Duration>,
+    /// What computes: lcp's own passes, burn on the CPU, burn on a GPU
+    #[arg(long, value_name = "native | burn | cuda")]
+    engine: Option<EngineKind>,
+    /// The seed of the random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AttentionKind {
+    Learned,
+    Mean,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Tokens {
+    /// All pairs (the paper)
+    All,
+    /// Those where the operator changes the abstract state
+    Relevant,
+}
+
+fn parse_graph(name: &str) -> Result<GraphKind, String> {
+    let kinds = [GraphKind::Flg, GraphKind::Aoag, GraphKind::FlgStatic];
+    let names = kinds.map(GraphKind::name).join(", ");
+    let found = kinds.into_iter().find(|kind| kind.name() == name);
+    found.ok_or_else(|| format!("no graph `{name}` (there are: {names})"))
+}
+
+impl Args {
+    fn config(&self) -> TrainConfig {
+        let mut config = TrainConfig::preset(self.preset);
+        fn set<T: Copy>(to: &mut T, from: Option<T>) {
+            if let Some(value) = from {
+                *to = value;
+            }
+        }
+        set(&mut config.loss, self.loss);
+        set(&mut config.graph, self.graph);
+        set(&mut config.iterations, self.iterations);
+        set(&mut config.min_support, self.min_support);
+        set(&mut config.network.width, self.width.map(|width| Some(width).filter(|&w| w > 0)));
+        set(&mut config.network.layers, self.layers);
+        set(&mut config.network.heads, self.heads);
+        set(&mut config.network.mlp_ratio, self.mlp_ratio);
+        set(
+            &mut config.network.attention,
+            self.attention.map(|attention| match attention {
+                AttentionKind::Learned => Attention::Learned,
+                AttentionKind::Mean => Attention::Mean,
+            }),
+        );
+        set(
+            &mut config.network.tokens,
+            self.tokens.map(|tokens| match tokens {
+                Tokens::All => TokenScope::All,
+                Tokens::Relevant => TokenScope::Relevant,
+            }),
+        );
+        set(&mut config.batch, self.batch);
+        set(&mut config.epochs, self.epochs);
+        set(&mut config.schedule.learning_rate, self.learning_rate);
+        set(&mut config.schedule.patience, self.patience);
+        set(&mut config.schedule.stop_after, self.stop_after);
+        set(&mut config.adamw.weight_decay, self.weight_decay);
+        set(&mut config.engine, self.engine);
+        if self.no_dropout {
+            config.dropout = Dropout::NONE;
+        }
+        if config.loss == Loss::Bound {
+            // What a pattern cannot use is no loss of the bound's making.
+            config.softmax = Softmax::Masked;
+        }
+        config.time_limit_s = self.time_limit.map(|limit| limit.as_secs_f64());
+        config.seed = self.seed;
+        config
+    }
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let input = |error| Failure::new(Exit::Input, error);
+    let config = args.config();
+    let (headers, mut training) = load_samples(&args.samples).map_err(input)?;
+    let validation = if args.validation.is_empty() {
+        hold_out(&mut training)
+    } else {
+        load_samples(&args.validation).map_err(input)?.1
+    };
+    let origin = origin(&headers, &args.preset);
+    let stop = on_interrupt()?;
+    let mut view = View { bar: ProgressBar::hidden(), epochs: config.epochs };
+    let model = train(config, training, validation, &args.output, origin, stop, &mut |event| {
+        view.show(event);
+    });
+    view.bar.finish_and_clear();
+    match model.map_err(|error| Failure::new(Exit::Input, error))? {
+        Some(model) => {
+            println!("{}", args.output.join("model.safetensors").display());
+            for (name, value) in &model.validation {
+                println!("  {name}: {value:.4}");
+            }
+            Ok(Exit::Success.into())
+        }
+        None => {
+            eprintln!("stopped; the same command continues after the last epoch");
+            Ok(Exit::Interrupted.into())
+        }
+    }
+}
+
+/// Takes every fifth task away for validation.
+fn hold_out(training: &mut Vec<TaskStates>) -> Vec<TaskStates> {
+    let (mut kept, mut held_out) = (Vec::new(), Vec::new());
+    for (i, task) in training.drain(..).enumerate() {
+        if i % 5 == 4 { held_out.push(task) } else { kept.push(task) }
+    }
+    *training = kept;
+    held_out
+}
+
+fn origin(headers: &[Header], preset: &Preset) -> Origin {
+    let mut settings = BTreeMap::from([
+        ("preset".to_string(), preset.to_string()),
+        ("version".to_string(), env!("CARGO_PKG_VERSION").to_string()),
+    ]);
+    for (i, header) in headers.iter().enumerate() {
+        let sampling = serde_json::to_string(&header.config).unwrap_or_default();
+        settings.insert(format!("samples.{i}"), sampling);
+        settings.insert(format!("samples.{i}.solver"), header.solver.clone());
+    }
+    let domain = headers.first().map(|header| header.domain.clone()).unwrap_or_default();
+    Origin { domain, settings }
+}
+
+/// Shows steps as a bar and epochs as lines.
+struct View {
+    bar: ProgressBar,
+    epochs: usize,
+}
+
+impl View {
+    fn show(&mut self, event: Event) {
+        match event {
+            Event::Ready { training, validation, features, parameters, epochs_done } => {
+                eprintln!(
+                    "{training} training states, {validation} validation states, {features} \
+                     features, {parameters} parameters"
+                );
+                if epochs_done > 0 {
+                    eprintln!("continuing after epoch {epochs_done}");
+                }
+            }
+            Event::Step { epoch, step, steps, loss } => {
+                if step == 1 {
+                    self.bar.finish_and_clear();
+                    self.bar = bar(steps as u64, "steps");
+                }
+                self.bar.set_position(step as u64);
+                self.bar.set_message(format!("epoch {epoch}/{}, loss {loss:.4}", self.epochs));
+            }
+            Event::Epoch(epoch) => self.bar.suspend(|| {
+                eprintln!(
+                    "epoch {:3}: loss {:.4}, validation {:.4}, h/h_ocp {:.4} (scp {:.4}, uniform \
+                     {:.4}), {:.0} states/s, {:.0} s",
+                    epoch.epoch,
+                    epoch.train_loss,
+                    epoch.validation_loss,
+                    epoch.ratio,
+                    epoch.ratio_scp,
+                    epoch.ratio_uniform,
+                    epoch.states_per_s,
+                    epoch.seconds
+                );
+            }),
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! The file of sampled states: compact, versioned, checked, and extendable task by task.
+//!
+//! ```text
+//! "APSAMPLE", version: u32
+//! block: header as JSON ([`Header`])
+//! block per task:
+//!   name: text, source kind: u8 (0 PDDL, 1 .sas), source: text, fingerprint of the task: u64,
+//!   variables, pairs, states: u32 each, then per state
+//!     values: one varint per variable, h_OCP: f64 (NaN: not computed), labelled: u8,
+//!     if labelled: number of nonzero shares: varint, then for each
+//!       distance to the last pair: varint, share in 1/65535: u16
+//! ```
+//!
+//! A block is its length (u32), its bytes, and their FNV-1a checksum (u64); texts are a u32 length
+//! and UTF-8; numbers are little-endian; a varint has seven bits a byte, lowest first.
+//! A file whose last block is cut off, as a kill leaves it, can be continued.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use planner::task::{Task, Value};
+use planner::translate::sas;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::examples::LabelledState;
+use crate::sample::SampleConfig;
+
+const MAGIC: &[u8; 8] = b"APSAMPLE";
+/// The version of the format that this code writes, and the only one that it reads.
+pub const VERSION: u32 = 1;
+
+/// What all tasks of a file have in common.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// The domain's name.
+    pub domain: String,
+    /// The text of the PDDL domain, if tasks are PDDL problems.
+    pub domain_text: Option<String>,
+    /// How states were sampled.
+    pub config: SampleConfig,
+    /// The solver that made the labels, and its tolerance.
+    pub solver: String,
+}
+
+/// Where a task comes from; enough to make it again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A PDDL problem of the header's domain.
+    Pddl(String),
+    /// A task in the `.sas` format.
+    Sas(String),
+}
+
+/// One task of a file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SampledTask {
+    /// The name.
+    pub name: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// Of the translated task, to notice when translation changes.
+    pub fingerprint: u64,
+    /// Pairs of a pattern and a relevant operator: the length of labels.
+    pub pairs: usize,
+    /// The states.
+    pub states: Vec<LabelledState>,
+}
+
+/// Why a file of samples cannot be read or written.
+#[derive(Debug, Error)]
+pub enum DatasetError {
+    /// The file cannot be read or written.
+    #[error("cannot access {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file begins with something else.
+    #[error("{0} is not a file of samples")]
+    Foreign(PathBuf),
+    /// Written in a format that this version does not read.
+    #[error("{path} has format version {found}; this version reads {VERSION}")]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// Bytes are missing or wrong.
+    #[error(
+        "{path} is damaged: {reason} in block {block}; run `apportion sample` again to complete it"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The block, from 0.
+        block: usize,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The file was begun with other settings.
+    #[error("{0} was begun with other settings; choose another file or remove it")]
+    OtherSettings(PathBuf),
+}
+
+/// A file of samples in memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Dataset {
+    /// What all tasks have in common.
+    pub header: Header,
+    /// The tasks, sorted by name.
+    pub tasks: Vec<SampledTask>,
+}
+
+impl Dataset {
+    /// Reads a complete file.
+    pub fn load(path: &Path) -> Result<Dataset, DatasetError> {
+        let (dataset, used, length) = read(path)?;
+        if used < length {
+            let block = dataset.tasks.len() + 1;
+            let reason = "the end is missing or a checksum is wrong";
+            return Err(DatasetError::Damaged { path: path.to_owned(), block, reason });
+        }
+        Ok(dataset)
+    }
+}
+
+/// Appends tasks to a file.
+pub struct Writer {
+    file: File,
+    path: PathBuf,
+}
+
+impl Writer {
+    /// Starts a file, or continues one that was begun with the same header; returns the names of
+    /// the tasks that are already in it.
+    pub fn open(path: &Path, header: &Header) -> Result<(Writer, Vec<String>), DatasetError> {
+        let io = |source| DatasetError::Io { path: path.to_owned(), source };
+        let mut done = Vec::new();
+        if path.exists() && std::fs::metadata(path).map_err(io)?.len() > 0 {
+            let (dataset, used, _) = read(path)?;
+            if dataset.header != *header {
+                return Err(DatasetError::OtherSettings(path.to_owned()));
+            }
+            done.extend(dataset.tasks.into_iter().map(|task| task.name));
+            let file = OpenOptions::new().write(true).open(path).map_err(io)?;
+            file.set_len(used as u64).map_err(io)?;
+        } else {
+            let mut bytes = MAGIC.to_vec();
+            bytes.extend(VERSION.to_le_bytes());
+            let json = serde_json::to_vec(header).expect("texts and numbers only");
+            push_block(&mut bytes, &json);
+            std::fs::write(path, bytes).map_err(io)?;
+        }
+        let file = OpenOptions::new().append(true).open(path).map_err(io)?;
+        Ok((Writer { file, path: path.to_owned() }, done))
+    }
+
+    /// Appends a task.
+    pub fn append(&mut self, task: &SampledTask) -> Result<(), DatasetError> {
+        let mut bytes = Vec::new();
+        push_block(&mut bytes, &task.to_bytes());
+        let written = self.file.write_all(&bytes).and_then(|()| self.file.flush());
+        written.map_err(|source| DatasetError::Io { path: self.path.clone(), source })
+    }
+}
+
+/// A number that identifies a translated task.
+pub fn fingerprint(task: &Task) -> u64 {
+    fnv(sas::write(task).as_bytes())
+}
+
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn push_block(out: &mut Vec<u8>, bytes: &[u8]) {
+    let length = u32::try_from(bytes.len()).expect("a block has less than 4 GiB");
+    out.extend(length.to_le_bytes());
+    out.extend_from_slice(bytes);
+    out.extend(fnv(bytes).to_le_bytes());
+}
+
+/// Reads as many whole blocks as there are: the data, the bytes they take, the file's length.
+fn read(path: &Path) -> Result<(Dataset, usize, usize), DatasetError> {
+    let bytes =
+        std::fs::read(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })?;
+    let mut reader = Reader { rest: &bytes };
+    if reader.bytes(8) != Some(MAGIC) {
+        return Err(DatasetError::Foreign(path.to_owned()));
+    }
+    let damaged = |block, reason| DatasetError::Damaged { path: path.to_owned(), block, reason };
+    let version = reader.u32().ok_or_else(|| damaged(0, "no version"))?;
+    if version != VERSION {
+        return Err(DatasetError::Version { path: path.to_owned(), found: version });
+    }
+    let header = reader.block().ok_or_else(|| damaged(0, "no whole header"))?;
+    let header = serde_json::from_slice(header).map_err(|_| damaged(0, "a malformed header"))?;
+    let mut tasks: Vec<SampledTask> = Vec::new();
+    let mut used = bytes.len() - reader.rest.len();
+    while let Some(block) = reader.block() {
+        let task = SampledTask::from_bytes(block);
+        tasks.push(task.ok_or_else(|| damaged(tasks.len() + 1, "a malformed task"))?);
+        used = bytes.len() - reader.rest.len();
+    }
+    tasks.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok((Dataset { header, tasks }, used, bytes.len()))
+}
+
+impl SampledTask {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        push_text(&mut out, &self.name);
+        let (kind, text) = match &self.source {
+            Source::Pddl(text) => (0, text),
+            Source::Sas(text) => (1, text),
+        };
+        out.push(kind);
+        push_text(&mut out, text);
+        out.extend(self.fingerprint.to_le_bytes());
+        let variables = self.states.first().map_or(0, |state| state.values.len());
+        for number in [variables, self.pairs, self.states.len()] {
+            out.extend(u32::try_from(number).expect("fits in 32 bits").to_le_bytes());
+        }
+        for state in &self.states {
+            state.values.iter().for_each(|&value| push_varint(&mut out, value));
+            out.extend(state.h_ocp.unwrap_or(f64::NAN).to_le_bytes());
+            out.push(u8::from(state.shares.is_some()));
+            if let Some(shares) = &state.shares {
+                push_shares(&mut out, shares);
+            }
+        }
+        out
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<SampledTask> {
+        let mut reader = Reader { rest: bytes };
+        let name = reader.text()?;
+        let source = match reader.u8()? {
+            0 => Source::Pddl(reader.text()?),
+            1 => Source::Sas(reader.text()?),
+            _ => return None,
+        };
+        let fingerprint = reader.u64()?;
+        let (variables, pairs, states) = (reader.u32()?, reader.u32()? as usize, reader.u32()?);
+        let state = |reader: &mut Reader| {
+            let values: Option<Vec<Value>> = (0..variables).map(|_| reader.varint()).collect();
+            let h_ocp = f64::from_bits(reader.u64()?);
+            let shares = match reader.u8()? {
+                0 => None,
+                _ => Some(reader.shares(pairs)?),
+            };
+            Some(LabelledState {
+                values: values?,
+                h_ocp: Some(h_ocp).filter(|h| !h.is_nan()),
+                shares,
+            })
+        };
+        let states: Option<Vec<LabelledState>> = (0..states).map(|_| state(&mut reader)).collect();
+        let task = SampledTask { name, source, fingerprint, pairs, states: states? };
+        reader.rest.is_empty().then_some(task)
+    }
+}
+
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    out.extend(u32::try_from(text.len()).expect("a text has less than 4 GiB").to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn push_varint(out: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+const WHOLE: f32 = 65535.0;
+
+fn push_shares(out: &mut Vec<u8>, shares: &[f32]) {
+    let quantised = |share: f32| (share.clamp(0.0, 1.0) * WHOLE).round() as u16;
+    let nonzero = || shares.iter().enumerate().filter(|&(_, &share)| quantised(share) > 0);
+    push_varint(out, nonzero().count() as u32);
+    let mut last = 0;
+    for (pair, &share) in nonzero() {
+        push_varint(out, (pair - last) as u32);
+        out.extend(quantised(share).to_le_bytes());
+        last = pair;
+    }
+}
+
+/// Reads from bytes; `None` where they end too early.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.rest.split_at_checked(n)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.bytes(1).map(|bytes| bytes[0])
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.bytes(2)?.try_into().ok().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.bytes(4)?.try_into().ok().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.bytes(8)?.try_into().ok().map(u64::from_le_bytes)
+    }
+
+    fn varint(&mut self) -> Option<u32> {
+        let mut number = 0u64;
+        for shift in (0..35).step_by(7) {
+            let byte = self.u8()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return u32::try_from(number).ok();
+            }
+        }
+        None
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let length = self.u32()? as usize;
+        String::from_utf8(self.bytes(length)?.to_vec()).ok()
+    }
+
+    fn block(&mut self) -> Option<&'a [u8]> {
+        let length = self.u32()? as usize;
+        let bytes = self.bytes(length)?;
+        (self.u64()? == fnv(bytes)).then_some(bytes)
+    }
+
+    fn shares(&mut self, pairs: usize) -> Option<Box<[f32]>> {
+        // No more memory than the block can fill: a pair takes three bytes at least.
+        let mut shares = vec![0.0; pairs];
+        let mut pair = 0usize;
+        for _ in 0..self.varint()? {
+            pair = pair.checked_add(self.varint()? as usize)?;
+            *shares.get_mut(pair)? = f32::from(self.u16()?) / WHOLE;
+        }
+        Some(shares.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Labels, StateSource};
+
+    fn header(seed: u64) -> Header {
+        Header {
+            domain: "test".to_string(),
+            domain_text: None,
+            config: SampleConfig {
+                states: StateSource::Walk,
+                per_task: 3,
+                labels: Labels::Ocp,
+                time_limit_s: 1.0,
+                seed,
+            },
+            solver: "none".to_string(),
+        }
+    }
+
+    fn task(name: &str) -> SampledTask {
+        let shares: Box<[f32]> = [0.0, 1.0, 0.0, 0.25].into();
+        let labelled =
+            LabelledState { values: vec![0, 300, 2], h_ocp: Some(2.5), shares: Some(shares) };
+        let bare = LabelledState { values: vec![1, 0, 70_000], h_ocp: None, shares: None };
+        let source = Source::Sas("begin_version".to_string());
+        let states = vec![labelled, bare];
+        SampledTask { name: name.to_string(), source, fingerprint: 7, pairs: 4, states }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.samples");
+        let (mut writer, done) = Writer::open(&path, &header(1)).unwrap();
+        assert!(done.is_empty());
+        writer.append(&task("b")).unwrap();
+        writer.append(&task("a")).unwrap();
+        let dataset = Dataset::load(&path).unwrap();
+        assert_eq!(dataset.header, header(1));
+        assert_eq!(dataset.tasks.len(), 2);
+        assert_eq!(dataset.tasks[0].name, "a");
+        let shares = dataset.tasks[0].states[0].shares.as_deref().unwrap();
+        assert!((shares[3] - 0.25).abs() < 1e-5 && shares[1] == 1.0);
+        assert_eq!(dataset.tasks[0].states[1], task("a").states[1]);
+    }
+
+    #[test]
+    fn a_cut_off_file_is_refused_and_can_be_continued() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.samples");
+        let (mut writer, _) = Writer::open(&path, &header(1)).unwrap();
+        writer.append(&task("a")).unwrap();
+        writer.append(&task("b")).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            if let Ok(dataset) = Dataset::load(&path) {
+                assert!(dataset.tasks.len() < 2, "{length} of {} bytes", whole.len());
+            }
+        }
+        std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+        assert!(matches!(Dataset::load(&path), Err(DatasetError::Damaged { block: 2, .. })));
+        let (mut writer, done) = Writer::open(&path, &header(1)).unwrap();
+        assert_eq!(done, ["a"]);
+        writer.append(&task("b")).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn foreign_changed_and_other_files_are_refused_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.samples");
+        std::fs::write(&path, "(define (domain x))").unwrap();
+        assert!(matches!(Dataset::load(&path), Err(DatasetError::Foreign(_))));
+        std::fs::remove_file(&path).unwrap();
+        let (mut writer, _) = Writer::open(&path, &header(1)).unwrap();
+        writer.append(&task("a")).unwrap();
+        assert!(matches!(Writer::open(&path, &header(2)), Err(DatasetError::OtherSettings(_))));
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[8] = 9;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(Dataset::load(&path), Err(DatasetError::Version { found: 9, .. })));
+        bytes[8] = 1;
+        let last = bytes.len() - 20;
+        bytes[last] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(Dataset::load(&path), Err(DatasetError::Damaged { .. })));
+    }
+}
