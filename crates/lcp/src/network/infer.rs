@@ -17,7 +17,7 @@
 //! each distinct operator with learned attention.
 
 use super::matrix::{
-    Matrix, Write, add_scaled, dot, multiply, multiply_strided, normalise, product,
+    Matrix, Write, add_scaled, multiply, multiply_strided, normalise, product, rectified_dot,
     scale_and_shift, softmax_with_multiplicity,
 };
 use super::tokens::{Positions, Stage, StageBuilder, attend_operators, attend_patterns};
@@ -336,10 +336,8 @@ impl Inference {
         multiply(&mut output[..n * w], Matrix::new(hidden, n, h), second, Write::Set);
         let (bias, u) = (&self.weights[layout.mlp_1.1], &self.weights[layout.score.0]);
         let c = self.weights[layout.score.1][0];
-        self.scores.extend(output[..n * w].chunks_exact_mut(w).map(|row| {
-            row.iter_mut().zip(bias).for_each(|(x, b)| *x = (*x + b).max(0.0));
-            dot(row, u) + c
-        }));
+        let rows = output[..n * w].chunks_exact(w);
+        self.scores.extend(rows.map(|row| rectified_dot(row, bias, u) + c));
         hidden.clear();
     }
 }

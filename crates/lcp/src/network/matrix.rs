@@ -119,6 +119,21 @@ pub fn dot(x: &[f32], y: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
+/// Σ max(xᵢ + bᵢ, 0)·yᵢ, in partial sums as [`dot`].
+#[inline]
+pub fn rectified_dot(x: &[f32], bias: &[f32], y: &[f32]) -> f32 {
+    let mut sums = [0.0f32; 8];
+    let whole = x.len() / 8 * 8;
+    for i in (0..whole).step_by(8) {
+        let (x, bias, y) = (&x[i..i + 8], &bias[i..i + 8], &y[i..i + 8]);
+        for lane in 0..8 {
+            sums[lane] += (x[lane] + bias[lane]).max(0.0) * y[lane];
+        }
+    }
+    let rest: f32 = (whole..x.len()).map(|i| (x[i] + bias[i]).max(0.0) * y[i]).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
 /// Layer norm of every row of `x` before scale and shift: (x − mean) / √(variance + ε).
 /// Returns 1/√(variance + ε) for each row.
 pub fn normalise(x: &[f32], width: usize, out: &mut [f32]) -> Vec<f32> {

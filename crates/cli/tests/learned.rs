@@ -1,0 +1,71 @@
+//! The learned heuristic and `explain` on the command line.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+
+fn example(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file)
+}
+
+fn apportion(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::cargo_bin("apportion").expect("the program is built");
+    command.current_dir(folder).args(arguments).output().expect("it runs")
+}
+
+fn towers() -> [String; 2] {
+    ["towers/domain.pddl", "towers/reverse-four.pddl"].map(|f| example(f).display().to_string())
+}
+
+#[test]
+fn a_self_trained_network_finds_the_same_cost_as_blind_search() {
+    let folder = tempfile::tempdir().expect("a folder for plans");
+    let [domain, problem] = towers();
+    let mut costs = Vec::new();
+    for options in [
+        &["--heuristic", "blind"][..],
+        &["--heuristic", "lcp", "--model", "self", "--time-limit", "10s"],
+        &["--heuristic", "lcp", "--use", "stored", "--refine", "5", "--time-limit", "10s"],
+        &["--heuristic", "lcp", "--softmax", "paper", "--time-limit", "10s"],
+        &["--heuristic", "auto"],
+    ] {
+        let arguments = [&["plan", &domain, &problem][..], options].concat();
+        let output = apportion(&arguments, folder.path());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let plan = std::fs::read_to_string(folder.path().join("sas_plan")).expect("a plan");
+        costs.push(plan.lines().last().expect("the cost stands last").to_string());
+    }
+    costs.dedup();
+    assert_eq!(costs.len(), 1, "{costs:?}");
+}
+
+#[test]
+fn a_file_that_is_no_model_is_an_input_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [domain, problem] = towers();
+    std::fs::write(folder.path().join("no.model"), "nothing").expect("a file");
+    for (model, message) in [("no.model", "not a model file"), ("missing", "cannot access")] {
+        let arguments = ["plan", &domain, &problem, "--heuristic", "lcp", "--model", model];
+        let output = apportion(&arguments, folder.path());
+        assert_eq!(output.status.code(), Some(31));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(message) && stderr.contains(model), "{stderr}");
+    }
+}
+
+#[test]
+fn explain_draws_the_split() {
+    let folder = tempfile::tempdir().expect("a folder for pictures");
+    let [domain, problem] = towers();
+    for file in ["split.svg", "split.html"] {
+        let output = apportion(&["explain", &domain, &problem, "--split", file], folder.path());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        for name in ["uniform", "scp", "ocp", "lcp"] {
+            assert!(stdout.contains(name), "{stdout}");
+        }
+        let picture = std::fs::read_to_string(folder.path().join(file)).expect("a picture");
+        assert!(picture.contains("<svg") && picture.contains("</svg>"));
+    }
+}
