@@ -46,8 +46,8 @@ fn main() {
     }
     let chosen = !problems.is_empty();
     let groups = if chosen { problems.into_iter().map(|p| vec![p]).collect() } else { domains() };
-    println!("| task | k | m | d | states/s | learned | scp | uniform |");
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("| task | k | m | d | attention | states/s | learned | scp | uniform |");
+    println!("|---|---|---|---|---|---|---|---|---|");
     let (mut better, mut all) = (0, 0);
     for problems in groups {
         let measured = problems.iter().find_map(|problem| {
@@ -115,6 +115,7 @@ fn measure(problem: &Path, task: &Task, budget: f64) -> Option<(f64, f64)> {
     let mut session = Session::new(task, &abstractions, &states, &settings).ok()?;
     let prepared = seconds();
     session.advance(&abstractions, &mut || seconds() - start < budget);
+    session.finish(&abstractions);
     let speed = (session.steps() * settings.batch) as f64 / (seconds() - prepared);
     let best = session.best();
 
@@ -145,12 +146,13 @@ fn measure(problem: &Path, task: &Task, budget: f64) -> Option<(f64, f64)> {
     let [learned, saturated, uniform] = sums.map(|sum| sum / unseen.len() as f64);
     let folder = problem.parent().and_then(Path::file_name).unwrap_or_default();
     println!(
-        "| {} {} | {} | {} | {} | {speed:.0} | {learned:.3} | {saturated:.3} | {uniform:.3} |",
+        "| {} {} | {} | {} | {} | {:?} | {speed:.0} | {learned:.3} | {saturated:.3} | {uniform:.3} |",
         folder.display(),
         problem.file_stem().unwrap_or_default().display(),
         abstractions.len(),
         task.operators.len(),
         best.weights.config.input,
+        best.weights.config.attention,
     );
     Some((learned, saturated))
 }

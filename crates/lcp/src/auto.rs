@@ -231,6 +231,7 @@ impl<'t> Auto<'t> {
             Network::Training(mut session) => {
                 session.advance(abstractions, &mut || slice.elapsed() < SLICE);
                 if session.is_done() {
+                    session.finish(abstractions);
                     self.end_training(abstractions, &session)
                 } else {
                     Network::Training(session)

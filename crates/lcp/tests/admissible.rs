@@ -93,7 +93,7 @@ fn check(
 
 #[test]
 fn no_weights_make_the_heuristic_inadmissible() {
-    for seed in 0..24 {
+    for seed in 0..12 {
         let task = random_task(seed);
         let space = StateSpace::new(&task);
         let abstractions = projections(&task);
@@ -131,7 +131,7 @@ fn no_weights_make_the_heuristic_inadmissible() {
 #[test]
 fn a_self_trained_network_is_admissible_and_learns() {
     let (mut before, mut after) = (0.0, 0.0);
-    for seed in 0..24 {
+    for seed in 0..12 {
         let task = random_task(seed);
         let space = StateSpace::new(&task);
         let abstractions = projections(&task);

@@ -5,6 +5,10 @@
 //! Everything counts steps, not seconds, so that the same seed gives the same network; only a
 //! caller that stops early because of the clock makes a difference.
 //!
+//! Two networks race, one with means and one with learned attention: which is better depends on
+//! the task, and either may get stuck where the other does not.
+//! The one with the higher bound after the same amount of work goes on alone.
+//!
 //! A quarter of the states is held out: training keeps the weights that are best there, stops when
 //! they no longer improve, and says whether they beat saturated cost partitioning.
 //!
@@ -27,7 +31,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::graph::GraphKind;
 use crate::network::weights::Weights;
-use crate::network::{NetworkConfig, TokenScope};
+use crate::network::{Attention, NetworkConfig, TokenScope};
 use crate::wl::{FeatureError, Vocabulary};
 pub use trainer::Trainer;
 use walk::random_walk_states;
@@ -51,6 +55,8 @@ pub struct SelfTraining {
     pub states: usize,
     /// The longest random walk.
     pub longest_walk: usize,
+    /// Whether a network with the other attention competes in the beginning.
+    pub race: bool,
     /// The seed of the first weights and of the order of batches.
     pub seed: u64,
 }
@@ -66,6 +72,7 @@ impl Default for SelfTraining {
             steps: 1000,
             states: 80,
             longest_walk: 60,
+            race: true,
             seed: 2011,
         }
     }
@@ -104,9 +111,16 @@ const PATIENCE: usize = 12;
 /// The relative gain that counts as better.
 const GAIN: f64 = 1e-3;
 
+/// The steps of the first network that the race lasts.
+const RACE: f64 = 150.0;
+/// If they need more multiplications than this (some seconds), there is no race.
+const MOST_RACE_WORK: f64 = 1e10;
+
 /// Training that can be interrupted and continued.
 pub struct Session {
     trainer: Trainer,
+    /// The network with the other attention, while the race lasts.
+    rival: Option<Trainer>,
     best: Trained,
     /// The bound that the next improvement is measured against, and epochs since the last one.
     reference: f64,
@@ -132,7 +146,32 @@ impl Session {
             steps: 0,
         };
         let reference = best.bound;
-        Ok(Session { trainer, best, reference, since_best: 0, steps: settings.steps })
+        let other = match settings.network.attention {
+            Attention::Mean => Attention::Learned,
+            Attention::Learned => Attention::Mean,
+        };
+        let rival = (settings.race && RACE * trainer.work() <= MOST_RACE_WORK)
+            .then(|| trainer.rival(other, settings.seed + 1));
+        Ok(Session { trainer, rival, best, reference, since_best: 0, steps: settings.steps })
+    }
+
+    /// Whether the race is on: lets the rival catch up, and decides when both have done enough.
+    fn race(&mut self, abstractions: &Abstractions) {
+        let Some(mut rival) = self.rival.take() else { return };
+        let work = self.trainer.steps() as f64 * self.trainer.work();
+        while rival.steps() as f64 * rival.work() < work && rival.step(abstractions).is_some() {}
+        if (self.trainer.steps() as f64) < RACE {
+            self.rival = Some(rival);
+        } else {
+            self.decide(abstractions, rival);
+        }
+    }
+
+    /// Goes on with the better of the two networks.
+    fn decide(&mut self, abstractions: &Abstractions, mut rival: Trainer) {
+        if rival.held_out_bound(abstractions) > self.trainer.held_out_bound(abstractions) {
+            self.trainer = rival;
+        }
     }
 
     /// The best network so far.
@@ -151,7 +190,7 @@ impl Session {
     }
 
     /// Trains until it is done or `go_on`, asked after every step, says no; looks at the states
-    /// held out after every epoch and at the end.
+    /// held out after every epoch.
     pub fn advance(&mut self, abstractions: &Abstractions, go_on: &mut dyn FnMut() -> bool) {
         let epoch = self.trainer.num_batches().max(8);
         while !self.is_done() {
@@ -161,18 +200,23 @@ impl Session {
                 self.since_best += 1;
                 self.look(abstractions);
             }
+            self.race(abstractions);
             if !go_on() {
                 break;
             }
+        }
+    }
+
+    /// Ends training: decides a race that was cut short, and looks a last time.
+    pub fn finish(&mut self, abstractions: &Abstractions) {
+        if let Some(rival) = self.rival.take() {
+            self.decide(abstractions, rival);
         }
         self.look(abstractions);
     }
 
     /// Compares the network with the best one so far.
     fn look(&mut self, abstractions: &Abstractions) {
-        if self.best.steps == self.trainer.steps() {
-            return;
-        }
         let bound = self.trainer.held_out_bound(abstractions);
         if bound > self.reference * (1.0 + GAIN) {
             (self.since_best, self.reference) = (0, bound);
@@ -199,6 +243,7 @@ pub fn train(
         random_walk_states(task, abstractions, settings.states, settings.longest_walk, &mut rng);
     let mut session = Session::new(task, abstractions, &states, settings)?;
     session.advance(abstractions, go_on);
+    session.finish(abstractions);
     Ok(session.best)
 }
 

@@ -13,22 +13,17 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::SelfTraining;
 use super::adam::Adam;
 use super::bound::Bound;
-use crate::network::NetworkConfig;
 use crate::network::tokens::Batch;
 use crate::network::train_pass::Tape;
 use crate::network::weights::Weights;
+use crate::network::{Attention, NetworkConfig};
 use crate::predict::{Softmax, TaskPositions, feature_generator, patterns_of};
 use crate::wl::{FeatureError, RowTable, Vocabulary, VocabularyBuilder};
 
 /// A network in training on the states of one task.
 pub struct Trainer {
     settings: SelfTraining,
-    vocabulary: Arc<Vocabulary>,
-    places: TaskPositions,
-    rows: RowTable,
-    batches: Vec<StateBatch>,
-    /// States that are not trained on.
-    held_out: Vec<StateBatch>,
+    set: Arc<TrainingSet>,
     weights: Weights,
     gradient: Weights,
     adam: Adam,
@@ -42,6 +37,16 @@ pub struct Trainer {
     shares: Vec<f32>,
     d_shares: Vec<f32>,
     d_scores: Vec<f32>,
+}
+
+/// What training reads: the same for networks that differ in attention, width or first weights.
+struct TrainingSet {
+    vocabulary: Arc<Vocabulary>,
+    places: TaskPositions,
+    rows: RowTable,
+    batches: Vec<StateBatch>,
+    /// States that are not trained on.
+    held_out: Vec<StateBatch>,
 }
 
 /// States that share a step, with their distinct tokens.
@@ -101,26 +106,69 @@ impl Trainer {
         let batches: Vec<StateBatch> =
             train.chunks(settings.batch.max(1)).map(&mut batch_of).collect();
         let held_out = held_out.chunks(settings.batch.max(1)).map(&mut batch_of).collect();
-        Ok(Trainer {
+        let rows = features.row_table().clone();
+        let set = Arc::new(TrainingSet { vocabulary, places, rows, batches, held_out });
+        Ok(Trainer::on(set, weights, settings, abstractions.num_pairs()))
+    }
+
+    fn on(
+        set: Arc<TrainingSet>,
+        weights: Weights,
+        settings: SelfTraining,
+        num_pairs: usize,
+    ) -> Trainer {
+        Trainer {
             rng: Xoshiro256PlusPlus::seed_from_u64(settings.seed),
             settings,
-            vocabulary,
-            places,
-            rows: features.row_table().clone(),
-            order: (0..batches.len()).collect(),
+            order: (0..set.batches.len()).collect(),
             next: 0,
-            batches,
-            held_out,
+            set,
             gradient: Weights::zeros(&weights.config),
             adam: Adam::new(weights.data.len()),
             weights,
             tape: Tape::default(),
             bound: Bound::default(),
             steps_done: 0,
-            shares: vec![0.0; abstractions.num_pairs()],
-            d_shares: vec![0.0; abstractions.num_pairs()],
+            shares: vec![0.0; num_pairs],
+            d_shares: vec![0.0; num_pairs],
             d_scores: Vec::new(),
-        })
+        }
+    }
+
+    /// A network with another attention and other first weights, to be trained on the same states.
+    pub fn rival(&self, attention: Attention, seed: u64) -> Trainer {
+        let config = NetworkConfig { attention, ..self.weights.config.clone() };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let weights = Weights::random(&config, &mut rng);
+        let settings = SelfTraining { seed, ..self.settings.clone() };
+        Trainer::on(self.set.clone(), weights, settings, self.shares.len())
+    }
+
+    /// Roughly how many multiplications an average step takes; distances count a few thousand per
+    /// pattern.
+    pub fn work(&self) -> f64 {
+        let w = self.weights.config.width() as f64;
+        let tokens = |batch: &StateBatch| -> f64 {
+            let stages = batch.tokens.stages.iter().map(|stage| {
+                let linear = match self.weights.config.attention {
+                    Attention::Mean => stage.groups() as f64 * 2.0 * w * w,
+                    Attention::Learned => (stage.member.len() + stage.tokens()) as f64 * w * w,
+                };
+                let pairs: f64 = match self.weights.config.attention {
+                    Attention::Mean => stage.member.len() as f64,
+                    Attention::Learned => (0..stage.groups())
+                        .map(|g| (stage.members(g).len() * stage.outs(g).len()) as f64 * 2.0)
+                        .sum(),
+                };
+                linear + pairs * w
+            });
+            let last = batch.tokens.stages.last().map_or(0, |stage| stage.tokens()) as f64;
+            let hidden = self.weights.config.hidden() as f64;
+            3.0 * (stages.sum::<f64>() + 2.0 * last * w * hidden)
+                + batch.states.len() as f64 * self.set.places.positions.patterns() as f64 * 4e3
+        };
+        let total: f64 = self.set.batches.iter().map(tokens).sum();
+        total / self.set.batches.len().max(1) as f64
     }
 
     /// The network as it is now.
@@ -130,7 +178,7 @@ impl Trainer {
 
     /// The features it reads.
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
-        &self.vocabulary
+        &self.set.vocabulary
     }
 
     /// The number of steps made.
@@ -140,23 +188,23 @@ impl Trainer {
 
     /// The number of states.
     pub fn num_states(&self) -> usize {
-        self.batches.iter().map(|batch| batch.states.len()).sum()
+        self.set.batches.iter().map(|batch| batch.states.len()).sum()
     }
 
     /// The number of batches that an epoch visits.
     pub fn num_batches(&self) -> usize {
-        self.batches.len()
+        self.set.batches.len()
     }
 
     /// The mean bound on the states held out, in units of cost.
     pub fn held_out_bound(&mut self, abstractions: &Abstractions) -> f64 {
-        let Trainer { weights, rows, tape, shares, d_shares, .. } = self;
+        let Trainer { set, weights, tape, shares, d_shares, .. } = self;
         let (mut total, mut states) = (0.0, 0);
-        for batch in &self.held_out {
-            tape.forward(weights, rows, &batch.tokens);
+        for batch in &set.held_out {
+            tape.forward(weights, &set.rows, &batch.tokens);
             for (state, scored) in batch.states.iter().zip(&batch.tokens.scored) {
                 let scores: Vec<f32> = scored.iter().map(|&t| tape.scores[t as usize]).collect();
-                self.places.shares(&scores, shares);
+                set.places.shares(&scores, shares);
                 total += self.bound.evaluate(abstractions, state, shares, d_shares);
                 states += 1;
             }
@@ -167,7 +215,7 @@ impl Trainer {
     /// One step of training on the next batch.
     /// Returns the mean bound of its states before the step; none if there are no states.
     pub fn step(&mut self, abstractions: &Abstractions) -> Option<f64> {
-        if self.batches.is_empty() {
+        if self.set.batches.is_empty() {
             return None;
         }
         if self.next == 0 {
@@ -190,25 +238,25 @@ impl Trainer {
     ///
     /// loss = −Σ_s log bound(s) / states, so that states near the goal count as much as others.
     fn accumulate(&mut self, abstractions: &Abstractions, batch: usize) -> f64 {
-        let StateBatch { states, tokens } = &self.batches[batch];
-        let Trainer { weights, rows, tape, shares, d_shares, d_scores, .. } = self;
-        tape.forward(weights, rows, tokens);
+        let Trainer { set, weights, tape, shares, d_shares, d_scores, .. } = self;
+        let StateBatch { states, tokens } = &set.batches[batch];
+        tape.forward(weights, &set.rows, tokens);
         d_scores.clear();
         d_scores.resize(tape.scores.len(), 0.0);
         let mut total = 0.0;
         for (state, scored) in states.iter().zip(&tokens.scored) {
             let scores: Vec<f32> = scored.iter().map(|&t| tape.scores[t as usize]).collect();
-            self.places.shares(&scores, shares);
+            set.places.shares(&scores, shares);
             d_shares.fill(0.0);
             let bound = self.bound.evaluate(abstractions, state, shares, d_shares);
             total += bound;
             if bound > 0.0 {
                 let scale = -1.0 / (bound * states.len() as f64) as f32;
                 d_shares.iter_mut().for_each(|d| *d *= scale);
-                self.places.shares_backward(shares, d_shares, scored, d_scores);
+                set.places.shares_backward(shares, d_shares, scored, d_scores);
             }
         }
-        tape.backward(weights, rows, tokens, d_scores, &mut self.gradient);
+        tape.backward(weights, &set.rows, tokens, d_scores, &mut self.gradient);
         total / states.len() as f64
     }
 }
