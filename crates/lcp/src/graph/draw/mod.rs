@@ -107,8 +107,12 @@ fn status_fill(status: Status) -> &'static str {
     }
 }
 
-fn line_colour(colour: &EdgeColour) -> &'static str {
+fn line_colour(colour: &EdgeColour, kind: GraphKind) -> &'static str {
     match colour {
+        // Beside effects, which are blue too, arguments take other colours than in the figure.
+        EdgeColour::Argument(i) if kind == GraphKind::FlgStatic => {
+            paint::MORE[(i + 3) % paint::MORE.len()]
+        }
         EdgeColour::VariableValue => paint::CADET_BLUE,
         EdgeColour::Precondition => paint::BLACK,
         EdgeColour::Effect => paint::BLUE,
@@ -195,7 +199,7 @@ impl Drawing {
         }
         for (a, b, colour) in graph.edges() {
             if let (Some(&from), Some(&to)) = (box_of.get(&a), box_of.get(&b)) {
-                let (colour, meaning) = (line_colour(colour), line_meaning(colour));
+                let (colour, meaning) = (line_colour(colour, kind), line_meaning(colour));
                 drawing.lines.push(Line { from, to, colour, meaning });
             }
         }
