@@ -15,6 +15,9 @@ use super::relation::Relation;
 /// A conjunction of facts, sorted by variable.
 pub(super) type Condition = SmallVec<[Fact; 6]>;
 
+/// A disjunction of conditions; usually one.
+pub(super) type Disjunction = SmallVec<[Condition; 1]>;
+
 /// A ground literal of a fluent predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct GroundLiteral {
@@ -148,7 +151,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// The disjunction of conjunctions of facts that a conjunction of literals is.
-    pub(super) fn conditions(&mut self, literals: &[GroundLiteral]) -> Vec<Condition> {
+    pub(super) fn conditions(&mut self, literals: &[GroundLiteral]) -> Disjunction {
         self.stamp += 1;
         let encoding = self.encoding;
         let mut fixed = Condition::new();
@@ -157,7 +160,7 @@ impl<'a> Encoder<'a> {
             for &group in &encoding.groups_of[fact.predicate.index()][fact.row as usize] {
                 let seen = &mut self.seen[group as usize];
                 if seen.0 == self.stamp && seen.1 != fact {
-                    return Vec::new();
+                    return Disjunction::new();
                 }
                 *seen = (self.stamp, fact);
             }
@@ -165,7 +168,7 @@ impl<'a> Encoder<'a> {
             match fixed.iter().find(|f| f.var == fact.var) {
                 None => fixed.push(fact),
                 Some(other) if *other == fact => {}
-                Some(_) => return Vec::new(),
+                Some(_) => return Disjunction::new(),
             }
         }
         let mut excluded: SmallVec<[Fact; 4]> = SmallVec::new();
@@ -173,19 +176,19 @@ impl<'a> Encoder<'a> {
             let Some(fact) = encoding.fact(literal.fact) else { continue };
             match fixed.iter().find(|f| f.var == fact.var) {
                 None => excluded.push(fact),
-                Some(other) if *other == fact => return Vec::new(),
+                Some(other) if *other == fact => return Disjunction::new(),
                 Some(_) => {}
             }
         }
         fixed.sort_unstable();
-        let mut out = vec![fixed];
+        let mut out = Disjunction::from_buf([fixed]);
         excluded.sort_unstable();
         excluded.dedup();
         for facts in excluded.chunk_by(|a, b| a.var == b.var) {
             let var = facts[0].var;
             let values = (0..encoding.range(var)).filter(|&v| facts.iter().all(|f| f.value != v));
             let values: SmallVec<[Value; 4]> = values.collect();
-            let mut product = Vec::with_capacity(out.len() * values.len());
+            let mut product = Disjunction::with_capacity(out.len() * values.len());
             for condition in &out {
                 for &value in &values {
                     let at = condition.partition_point(|f| f.var < var);

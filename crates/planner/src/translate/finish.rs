@@ -69,8 +69,9 @@ pub(super) fn axioms_by_fact(
 pub(super) fn sort_operators(task: &mut FdrTask, lifted: &LiftedTask, names: &NameOrder) {
     let rank = |o: &FdrOperator| names.schema(lifted.schemas[o.schema as usize].action);
     task.operators.sort_by(|a, b| {
-        let args = |o: &FdrOperator| names.args(&o.args).collect::<smallvec::SmallVec<[u32; 8]>>();
-        rank(a).cmp(&rank(b)).then_with(|| args(a).cmp(&args(b))).then_with(|| {
+        let by_name =
+            rank(a).cmp(&rank(b)).then_with(|| names.args(&a.args).cmp(names.args(&b.args)));
+        by_name.then_with(|| {
             let prevail = |o: &FdrOperator| -> Vec<Fact> {
                 let changed = |f: &&Fact| o.effects.iter().all(|e| e.fact.var != f.var);
                 o.pre.iter().filter(changed).copied().collect()

@@ -228,14 +228,12 @@ impl BalanceChecker {
     }
 
     fn check(&mut self, candidate: &Invariant) -> Balance {
-        let mut checked: Vec<usize> = Vec::new();
+        let mut checked = vec![false; self.actions.len()];
         for part in &candidate.parts {
-            let threats = self.threats.get(&part.predicate).cloned().unwrap_or_default();
-            for i in threats {
-                if checked.contains(&i) {
+            for &i in self.threats.get(&part.predicate).map_or(&[][..], Vec::as_slice) {
+                if std::mem::replace(&mut checked[i], true) {
                     continue;
                 }
-                checked.push(i);
                 let action = &self.actions[i];
                 let arity = candidate.parts[0].num_parameters() as u32;
                 let parameters: Vec<Sym> =

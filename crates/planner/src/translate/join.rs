@@ -220,8 +220,18 @@ impl Join<'_> {
 }
 
 /// The objects that `args` stand for.
+#[inline]
 pub(super) fn ground_args(args: &[Term], binding: &[ObjectId]) -> SmallVec<[ObjectId; 8]> {
-    args.iter().map(|arg| arg.ground(binding)).collect()
+    // PERF: filling an array is several times faster than collecting, and this is called for
+    // every literal of every instance.
+    let mut objects = [ObjectId(0); 8];
+    if args.len() > objects.len() {
+        return args.iter().map(|arg| arg.ground(binding)).collect();
+    }
+    for (object, arg) in objects.iter_mut().zip(args) {
+        *object = arg.ground(binding);
+    }
+    SmallVec::from_buf_and_len(objects, args.len())
 }
 
 /// How many atoms are expected to match; conditions without a bound argument come last.
@@ -230,7 +240,7 @@ fn expected_matches(
     is_bound: &[bool],
     domains: &[Option<ObjectSet>],
     growing: &[bool],
-    relations: &[Relation],
+    relations: &mut [Relation],
 ) -> f64 {
     /// A condition that shares nothing with the match so far multiplies it.
     const DISCONNECTED: f64 = 1e9;
@@ -250,7 +260,7 @@ fn expected_matches(
         return 0.0;
     }
     let penalty = if known.is_empty() { DISCONNECTED } else { 1.0 };
-    let relation = &relations[literal.predicate.index()];
+    let relation = &mut relations[literal.predicate.index()];
     let matches = if growing[literal.predicate.index()] {
         free.iter().map(|&v| domains[v].as_ref().map_or(0, ObjectSet::len) as f64).product()
     } else if known.is_empty() {

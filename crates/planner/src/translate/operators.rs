@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::pddl::{FunctionId, NumericExpression, PddlError, Problem, Span};
 use crate::task::{Cost, Fact, ObjectId, Value, VarId};
 
-use super::encode::{Condition, Encoder, Ground, GroundCondition, GroundLiteral};
+use super::encode::{Condition, Disjunction, Encoder, Ground, GroundCondition, GroundLiteral};
 use super::fdr::{FdrEffect, FdrOperator};
 use super::ground::{Domains, Instances};
 use super::join::{Join, JoinOrder, VariableDomains, ground_args};
@@ -95,15 +95,15 @@ struct GroundEffect {
 /// The effects on one variable: values with the conditions under which they are taken.
 struct VariableEffects {
     var: VarId,
-    values: SmallVec<[(Value, Span, Vec<Condition>); 2]>,
+    values: SmallVec<[(Value, Span, Disjunction); 2]>,
     /// The conditions under which something is added.
-    adds: Vec<GroundCondition>,
+    adds: SmallVec<[GroundCondition; 1]>,
     /// Deleted values with conditions.
-    deletes: SmallVec<[(Value, Span, Vec<Condition>); 2]>,
+    deletes: SmallVec<[(Value, Span, Disjunction); 2]>,
 }
 
 impl VariableEffects {
-    fn add_value(&mut self, value: Value, span: Span, conditions: Vec<Condition>) {
+    fn add_value(&mut self, value: Value, span: Span, conditions: Disjunction) {
         match self.values.iter_mut().find(|(v, _, _)| *v == value) {
             Some((_, _, known)) => known.extend(conditions),
             None => self.values.push((value, span, conditions)),
@@ -246,7 +246,7 @@ impl SchemaEncoder<'_, '_> {
                 out.push(VariableEffects {
                     var: fact.var,
                     values: SmallVec::new(),
-                    adds: Vec::new(),
+                    adds: SmallVec::new(),
                     deletes: SmallVec::new(),
                 });
                 out.len() - 1
@@ -267,7 +267,7 @@ impl SchemaEncoder<'_, '_> {
             let none_of_those = self.encoder.encoding.none_of_those(effects.var).value;
             for (value, span, conditions) in std::mem::take(&mut effects.deletes) {
                 let deleted = Fact::new(effects.var, value);
-                let mut combined = Vec::new();
+                let mut combined = Disjunction::new();
                 for condition in &conditions {
                     let Some(condition) = conjunction(condition, &[deleted]) else { continue };
                     let both = nothing_added.iter().filter_map(|n| conjunction(&condition, n));
@@ -282,11 +282,8 @@ impl SchemaEncoder<'_, '_> {
     }
 
     /// The negation of a disjunction of conjunctions, as a disjunction.
-    fn negation(
-        &mut self,
-        disjuncts: &[GroundCondition],
-    ) -> Result<Vec<Condition>, TranslateError> {
-        let mut out = Vec::new();
+    fn negation(&mut self, disjuncts: &[GroundCondition]) -> Result<Disjunction, TranslateError> {
+        let mut out = Disjunction::new();
         let mut choice = vec![0; disjuncts.len()];
         loop {
             self.poll.tick()?;

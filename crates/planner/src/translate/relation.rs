@@ -54,6 +54,8 @@ pub(super) struct Relation {
     rows: HashTable<u32>,
     visible: u32,
     indexes: Vec<Index>,
+    /// Results of [`Relation::distinct`] with the number of rows they were computed for.
+    distinct: FxHashMap<Vec<usize>, (usize, usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -116,6 +118,7 @@ impl Relation {
             rows: HashTable::new(),
             visible: 0,
             indexes: Vec::new(),
+            distinct: FxHashMap::default(),
         }
     }
 
@@ -180,13 +183,19 @@ impl Relation {
         self.indexes.len() - 1
     }
 
-    /// The number of different keys that the rows have at `positions`.
-    pub(super) fn distinct(&self, positions: &[usize]) -> usize {
-        let mut keys: Vec<Vec<ObjectId>> = (0..self.len() as u32)
-            .map(|row| positions.iter().map(|&p| self.row(row)[p]).collect())
-            .collect();
+    /// The number of different keys that the rows have at `positions`, up to hash collisions.
+    pub(super) fn distinct(&mut self, positions: &[usize]) -> usize {
+        let rows = self.len();
+        if let Some(&(counted_rows, count)) = self.distinct.get(positions)
+            && counted_rows == rows
+        {
+            return count;
+        }
+        let key = |row| hash(positions.iter().map(|&p| self.row(row)[p]));
+        let mut keys: Vec<u64> = (0..rows as u32).map(key).collect();
         keys.sort_unstable();
         keys.dedup();
+        self.distinct.insert(positions.to_vec(), (rows, keys.len()));
         keys.len()
     }
 

@@ -45,6 +45,9 @@ pub enum SasError {
     },
 }
 
+/// Largest cost of an operator, as in Fast Downward; sums of costs then fit easily.
+const MAX_COST: Cost = (1 << 31) - 1;
+
 /// Reads a task from the text of a `.sas` file.
 pub fn read(text: &str) -> Result<Task, SasError> {
     Reader { lines: text.lines().enumerate(), line: 0, names: Names::default() }.task()
@@ -56,31 +59,32 @@ struct Names {
     objects: Interner,
     predicates: Interner,
     schemas: Interner,
-    predicate_arity: Vec<usize>,
-    schema_arity: Vec<usize>,
 }
 
+/// Numbers pairs of name and arity; one name may occur with several arities.
 #[derive(Default)]
 struct Interner {
-    ids: FxHashMap<String, usize>,
-    names: Vec<String>,
+    ids: FxHashMap<String, Vec<(usize, usize)>>,
+    symbols: Vec<Symbol>,
 }
 
 impl Interner {
-    fn intern(&mut self, name: &str) -> usize {
-        if let Some(&id) = self.ids.get(name) {
+    fn intern(&mut self, name: &str, arity: usize) -> usize {
+        if let Some(known) = self.ids.get(name)
+            && let Some(&(_, id)) = known.iter().find(|(a, _)| *a == arity)
+        {
             return id;
         }
-        let id = self.names.len();
-        self.ids.insert(name.to_string(), id);
-        self.names.push(name.to_string());
+        let id = self.symbols.len();
+        self.ids.entry(name.to_string()).or_default().push((arity, id));
+        self.symbols.push(Symbol { name: name.to_string(), arity });
         id
     }
 }
 
 impl Names {
     fn object(&mut self, name: &str) -> ObjectId {
-        self.objects.intern(name).into()
+        self.objects.intern(name, 0).into()
     }
 
     /// Parses `on(a, b)`; a name without parentheses is an atom without arguments.
@@ -95,8 +99,7 @@ impl Names {
             .filter(|arg| !arg.is_empty())
             .map(|arg| self.object(arg))
             .collect();
-        let id = self.predicates.intern(name.trim());
-        self.predicate_arity.resize(self.predicates.names.len(), args.len());
+        let id = self.predicates.intern(name.trim(), args.len());
         Atom { predicate: PredicateId::from(id), args }
     }
 
@@ -114,9 +117,9 @@ impl Names {
 
     fn operator(&mut self, text: &str) -> (SchemaId, Box<[ObjectId]>) {
         let mut words = text.split_whitespace();
-        let schema = self.schemas.intern(words.next().unwrap_or(""));
+        let name = words.next().unwrap_or("");
         let args: Box<[ObjectId]> = words.map(|word| self.object(word)).collect();
-        self.schema_arity.resize(self.schemas.names.len(), args.len());
+        let schema = self.schemas.intern(name, args.len());
         (SchemaId::from(schema), args)
     }
 }
@@ -162,6 +165,14 @@ impl<'a> Reader<'a> {
     /// A line of exactly `N` integers.
     fn numbers<const N: usize>(&mut self, expected: &str) -> Result<[i64; N], SasError> {
         let text = self.next(expected)?;
+        self.parse_numbers(text, expected)
+    }
+
+    fn parse_numbers<const N: usize>(
+        &self,
+        text: &str,
+        expected: &str,
+    ) -> Result<[i64; N], SasError> {
         let mut out = [0; N];
         let mut words = text.split_whitespace();
         for slot in &mut out {
@@ -196,7 +207,11 @@ impl<'a> Reader<'a> {
         }
         self.keyword("end_version")?;
         self.keyword("begin_metric")?;
-        let uses_metric = self.number::<u8>("0 or 1")? == 1;
+        let uses_metric = match self.next("0 or 1")? {
+            "0" => false,
+            "1" => true,
+            other => return Err(self.syntax("0 or 1", other)),
+        };
         self.keyword("end_metric")?;
 
         let variables = self.variables()?;
@@ -215,7 +230,16 @@ impl<'a> Reader<'a> {
         let mut goal = Vec::new();
         for _ in 0..count {
             let [var, value] = self.numbers("a goal fact (variable and value)")?;
-            goal.push(self.fact(&variables, var, value)?);
+            let fact = self.fact(&variables, var, value)?;
+            match goal.iter().find(|other: &&Fact| other.var == fact.var) {
+                None => goal.push(fact),
+                Some(other) if *other == fact => {}
+                Some(_) => {
+                    return Err(
+                        self.syntax("one goal value per variable", &format!("{var} {value}"))
+                    );
+                }
+            }
         }
         self.keyword("end_goal")?;
 
@@ -228,7 +252,7 @@ impl<'a> Reader<'a> {
             return Err(SasError::Unsupported { line: self.line, construct: "axioms" });
         }
 
-        let Names { objects, predicates, schemas, predicate_arity, schema_arity } = self.names;
+        let Names { objects, predicates, schemas } = self.names;
         Ok(Task {
             variables,
             operators,
@@ -236,9 +260,9 @@ impl<'a> Reader<'a> {
             goal,
             mutex_groups,
             uses_metric,
-            objects: objects.names,
-            predicates: symbols(predicates.names, predicate_arity),
-            schemas: symbols(schemas.names, schema_arity),
+            objects: objects.symbols.into_iter().map(|symbol| symbol.name).collect(),
+            predicates: predicates.symbols,
+            schemas: schemas.symbols,
             static_atoms: Vec::new(),
         })
     }
@@ -257,6 +281,9 @@ impl<'a> Reader<'a> {
                 });
             }
             let size: usize = self.number("the domain size")?;
+            if size == 0 {
+                return Err(self.syntax("a domain size of at least 1", "0"));
+            }
             let mut values = Vec::new();
             for _ in 0..size {
                 let text = self.next("the name of a fact")?;
@@ -303,27 +330,36 @@ impl<'a> Reader<'a> {
                     construct: "conditional effects",
                 });
             }
-            let words: Vec<i64> =
-                text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-            let [_, var, old, new] = words[..] else {
-                return Err(self.syntax("an effect (0, variable, old value, new value)", text));
-            };
+            let expected = "an effect (0, variable, old value, new value)";
+            let [_, var, old, new] = self.parse_numbers(text, expected)?;
+            let fact = self.fact(variables, var, new)?;
+            if old == new {
+                // It changes nothing; what remains of it is a condition.
+                pre.push(fact);
+                continue;
+            }
             if old != -1 {
                 pre.push(self.fact(variables, var, old)?);
             }
-            eff.push(self.fact(variables, var, new)?);
+            // Of two effects on one variable the later one counts.
+            eff.retain(|other: &Fact| other.var != fact.var);
+            eff.push(fact);
         }
         let cost: Cost = self.number("the cost of the operator")?;
+        if cost > MAX_COST {
+            return Err(self.syntax("a cost of at most 2147483647", &cost.to_string()));
+        }
         self.keyword("end_operator")?;
         pre.sort_unstable();
+        pre.dedup();
         eff.sort_unstable();
+        if let Some(pair) = pre.windows(2).find(|pair| pair[0].var == pair[1].var) {
+            let found = format!("two for variable {}", pair[0].var.0);
+            return Err(self.syntax("at most one condition per variable", &found));
+        }
         let cost = if metric { cost } else { 1 };
         Ok(Operator { schema, args, pre: pre.into(), eff: eff.into(), cost })
     }
-}
-
-fn symbols(names: Vec<String>, arities: Vec<usize>) -> Vec<Symbol> {
-    names.into_iter().zip(arities).map(|(name, arity)| Symbol { name, arity }).collect()
 }
 
 /// Writes a task as the text of a `.sas` file.
