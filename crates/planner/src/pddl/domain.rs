@@ -13,18 +13,10 @@ use super::ast::{
 use super::error::{PddlError, did_you_mean};
 use super::sexpr::{self, Node};
 use super::source::{Source, Span};
-use super::symbols::{Scope, Symbols};
+use super::symbols::{Scope, Symbols, count_arguments};
 
-const SECTIONS: [&str; 8] = [
-    ":requirements",
-    ":types",
-    ":constants",
-    ":predicates",
-    ":functions",
-    ":action",
-    ":derived",
-    ":durative-action",
-];
+const SECTIONS: [&str; 7] =
+    [":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived"];
 
 /// Reads the domain that `source` defines; other definitions in it are left alone.
 pub fn parse_domain(source: Source) -> Result<Domain, PddlError> {
@@ -44,9 +36,6 @@ pub fn parse_domain(source: Source) -> Result<Domain, PddlError> {
         actions: Vec::new(),
         derived: Vec::new(),
     };
-    if let Some(section) = sections.named(":durative-action").next() {
-        return Err(PddlError::unsupported(&source, section.span, "durative actions are"));
-    }
     for section in sections.named(":requirements") {
         for node in sections.body(section) {
             let symbols = Symbols::new(&source, &domain, &[]);
@@ -68,9 +57,8 @@ pub fn parse_domain(source: Source) -> Result<Domain, PddlError> {
             if name == "=" {
                 continue; // Some files declare equality, which every domain has anyway.
             }
-            if predicates.iter().any(|p| p.name == name) {
-                let message = format!("predicate `{name}` is declared twice");
-                return Err(symbols.error(span, message));
+            if let Some(first) = predicates.iter().find(|p: &&Predicate| p.name == name) {
+                return Err(symbols.declared_twice("predicate", name, span, first.span));
             }
             predicates.push(Predicate { name: name.to_string(), parameters, span });
         }
@@ -89,9 +77,8 @@ pub fn parse_domain(source: Source) -> Result<Domain, PddlError> {
     let mut actions: Vec<ActionSchema> = Vec::new();
     for section in sections.named(":action") {
         let action = action(&symbols, section)?;
-        if actions.iter().any(|a| a.name == action.name) {
-            let message = format!("action `{}` is declared twice", action.name);
-            return Err(symbols.error(action.span, message));
+        if let Some(first) = actions.iter().find(|a| a.name == action.name) {
+            return Err(symbols.declared_twice("action", &action.name, action.span, first.span));
         }
         check_derived_effects(&symbols, &action.effect, &derived)?;
         actions.push(action);
@@ -180,6 +167,9 @@ impl<'n, 't> Sections<'n, 't> {
             match head {
                 ":constraints" => {
                     return Err(PddlError::unsupported(source, span, "trajectory constraints are"));
+                }
+                ":durative-action" => {
+                    return Err(PddlError::unsupported(source, span, "durative actions are"));
                 }
                 ":process" | ":event" => {
                     return Err(PddlError::unsupported(source, span, "processes and events are"));
@@ -414,8 +404,8 @@ fn derived_rule(symbols: &Symbols<'_>, section: &Node<'_>) -> Result<DerivedRule
     let declared = &symbols.domain.predicates[predicate.index()].parameters;
     if declared.len() != types.len() {
         return Err(symbols
-            .error(span, format!("predicate `{name}` is given {} arguments", types.len()))
-            .expected(format!("{}", declared.len())));
+            .error(span, format!("predicate `{name}` is given {}", count_arguments(types.len())))
+            .expected(count_arguments(declared.len())));
     }
     let mut scope = Scope::default();
     // The head is a typed list behind the predicate's name.

@@ -128,13 +128,13 @@ impl fmt::Display for PddlError {
 
 /// "did you mean `x`?" for the candidate nearest to `name`, if one is near.
 ///
-/// Near means an edit distance (insertions, deletions, substitutions) of at most a third of the
-/// length; the first of the nearest wins.
+/// Near means an edit distance (insertions, deletions, substitutions, swaps of neighbours) of at
+/// most a third of the length; the first of the nearest wins.
 pub(crate) fn did_you_mean<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<String> {
-    let limit = (name.chars().count() / 3).max(1);
+    let limit = name.chars().count() / 3;
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let distance = edit_distance(name, candidate, limit);
@@ -145,21 +145,25 @@ pub(crate) fn did_you_mean<'a>(
     best.map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
-/// The Levenshtein distance, or some number above `limit`.
+/// The edit distance with swaps of neighbours (optimal string alignment), or some number above
+/// `limit`.
 fn edit_distance(a: &str, b: &str, limit: usize) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > limit || a.len() > 200 {
         return limit + 1;
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let substituted = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = substituted.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }

@@ -13,16 +13,8 @@ use super::sexpr::{self, Node};
 use super::source::{Source, Span};
 use super::symbols::{Scope, Symbols};
 
-const SECTIONS: [&str; 8] = [
-    ":domain",
-    ":requirements",
-    ":objects",
-    ":init",
-    ":goal",
-    ":metric",
-    ":length",
-    ":constraints",
-];
+const SECTIONS: [&str; 7] =
+    [":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length"];
 
 /// Reads the problem of `domain` that `source` defines; other definitions in it are left alone.
 pub fn parse_problem(source: Source, domain: &Domain) -> Result<Problem, PddlError> {

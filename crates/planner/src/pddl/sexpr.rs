@@ -65,6 +65,8 @@ pub(crate) fn read<'a>(source: &Source, lower: &'a str) -> Result<Vec<Node<'a>>,
     let mut open: Vec<(usize, Vec<Node<'a>>)> = Vec::new();
     let mut nodes: Vec<Node<'a>> = Vec::new();
     let bytes = lower.as_bytes();
+    // The first section that stands inside another one: a `)` is missing before it.
+    let mut nested_section: Option<usize> = None;
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
@@ -75,6 +77,9 @@ pub(crate) fn read<'a>(source: &Source, lower: &'a str) -> Result<Vec<Node<'a>>,
                     let message = format!("parentheses nested deeper than {MAX_DEPTH} levels");
                     return Err(PddlError::new(source, Span::new(at, at + 1), message)
                         .hint("is a `)` missing further up?"));
+                }
+                if open.len() >= 2 && bytes.get(at + 1) == Some(&b':') {
+                    nested_section.get_or_insert(at);
                 }
                 open.push((at, std::mem::take(&mut nodes)));
                 at += 1;
@@ -102,12 +107,14 @@ pub(crate) fn read<'a>(source: &Source, lower: &'a str) -> Result<Vec<Node<'a>>,
     }
     if let Some((start, _)) = open.last() {
         let count = open.len();
-        return Err(PddlError::new(
-            source,
-            Span::new(*start, start + 1),
-            "this `(` is never closed",
-        )
-        .expected(format!("{count} more `)` before the end of the file")));
+        let span = Span::new(*start, start + 1);
+        let hint = nested_section.map(|at| {
+            let line = source.locate(at as u32).line;
+            format!("a `)` seems to be missing before the section in line {line}")
+        });
+        return Err(PddlError::new(source, span, "this `(` is never closed")
+            .expected(format!("{count} more `)` before the end of the file"))
+            .hint_if(hint));
     }
     Ok(nodes)
 }

@@ -73,6 +73,19 @@ impl<'a> Symbols<'a> {
         PddlError::new(self.source, span, message)
     }
 
+    /// An error for a second declaration, which says where the first one is.
+    pub(crate) fn declared_twice(
+        &self,
+        what: &str,
+        name: &str,
+        span: Span,
+        first: Span,
+    ) -> PddlError {
+        let line = self.source.locate(first.start).line;
+        self.error(span, format!("{what} `{name}` is declared twice"))
+            .hint(format!("it is first declared in line {line}"))
+    }
+
     pub(crate) fn unsupported(&self, span: Span, construct: &str) -> PddlError {
         PddlError::unsupported(self.source, span, construct)
     }
@@ -272,10 +285,9 @@ impl<'a> Symbols<'a> {
             args.push(self.term(node, scope)?);
         }
         if args.len() != declared.len() {
-            let plural = if declared.len() == 1 { "" } else { "s" };
             return Err(self
-                .error(span, format!("{kind} `{name}` is given {} arguments", args.len()))
-                .expected(format!("{} argument{plural}", declared.len()))
+                .error(span, format!("{kind} `{name}` is given {}", count_arguments(args.len())))
+                .expected(count_arguments(declared.len()))
                 .hint(format!("it is declared as {}", self.signature(name, declared))));
         }
         for ((node, &arg), wanted) in nodes.iter().zip(&args).zip(declared) {
@@ -332,4 +344,9 @@ impl<'a> Symbols<'a> {
         }
         out + ")`"
     }
+}
+
+/// "1 argument", "2 arguments".
+pub(crate) fn count_arguments(count: usize) -> String {
+    format!("{count} argument{}", if count == 1 { "" } else { "s" })
 }

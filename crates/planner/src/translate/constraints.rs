@@ -4,32 +4,34 @@
 //! consistent (no two constants become equal) and refute no clause of inequalities.
 //! Variables that no equality joins count as different.
 
+use smallvec::{SmallVec, smallvec};
+
 /// A constant or a variable of a schema or an invariant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Sym(pub(super) u32);
 
-/// A conjunction of equalities.
-pub(super) type Equalities = Vec<(Sym, Sym)>;
+/// Pairs of symbols: equalities that all hold, or inequalities of which one holds.
+pub(super) type Pairs = SmallVec<[(Sym, Sym); 4]>;
 
 /// A conjunction of disjunctions of equalities, and clauses of inequalities.
 #[derive(Clone, Debug, Default)]
 pub(super) struct System {
     /// One alternative of each must hold.
-    disjunctions: Vec<Vec<Equalities>>,
+    disjunctions: Vec<SmallVec<[Pairs; 1]>>,
     /// In each, one pair must differ.
-    inequalities: Vec<Vec<(Sym, Sym)>>,
+    inequalities: Vec<Pairs>,
 }
 
 impl System {
-    pub(super) fn add_equalities(&mut self, equalities: Equalities) {
-        self.disjunctions.push(vec![equalities]);
+    pub(super) fn add_equalities(&mut self, equalities: Pairs) {
+        self.disjunctions.push(smallvec![equalities]);
     }
 
-    pub(super) fn add_disjunction(&mut self, alternatives: Vec<Equalities>) {
+    pub(super) fn add_disjunction(&mut self, alternatives: SmallVec<[Pairs; 1]>) {
         self.disjunctions.push(alternatives);
     }
 
-    pub(super) fn add_inequality(&mut self, clause: Vec<(Sym, Sym)>) {
+    pub(super) fn add_inequality(&mut self, clause: Pairs) {
         self.inequalities.push(clause);
     }
 
@@ -58,15 +60,15 @@ impl Solver {
     }
 
     pub(super) fn is_solvable(&mut self, system: &System) -> bool {
-        let mut disjunctions: Vec<&[Equalities]> =
-            system.disjunctions.iter().map(Vec::as_slice).collect();
+        let mut disjunctions: Vec<&[Pairs]> =
+            system.disjunctions.iter().map(SmallVec::as_slice).collect();
         disjunctions.sort_by_key(|alternatives| alternatives.len());
         let solvable = self.search(&disjunctions, &system.inequalities);
         self.undo(0);
         solvable
     }
 
-    fn search(&mut self, disjunctions: &[&[Equalities]], inequalities: &[Vec<(Sym, Sym)>]) -> bool {
+    fn search(&mut self, disjunctions: &[&[Pairs]], inequalities: &[Pairs]) -> bool {
         let Some((alternatives, rest)) = disjunctions.split_first() else {
             return inequalities
                 .iter()

@@ -11,11 +11,12 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use crate::pddl::Term;
 use crate::task::{ObjectId, PredicateId};
 
-use super::constraints::{Equalities, Solver, Sym, System};
+use super::constraints::{Pairs, Solver, Sym, System};
 use super::lifted::{LiftedTask, Literal};
 use super::{Interrupt, Poll};
 
@@ -53,7 +54,7 @@ impl Invariant {
     }
 
     /// The equalities that make an atom one of this invariant's instance.
-    fn cover(&self, atom: &Atom, parameters: &[Sym]) -> Equalities {
+    fn cover(&self, atom: &Atom, parameters: &[Sym]) -> Pairs {
         let part = self.part(atom.predicate).expect("the atom's predicate is in the invariant");
         parameters.iter().copied().zip(part.parameters(&atom.args)).collect()
     }
@@ -284,6 +285,16 @@ impl Symbols {
     }
 }
 
+/// What holds when a certain add effect happens.
+struct AddContext {
+    /// The symbols that are equal or different.
+    renaming: System,
+    /// The literals that are true.
+    known: Vec<Atom>,
+    /// Whether they can be true at once.
+    is_applicable: bool,
+}
+
 /// The check of one candidate against one action.
 struct ActionCheck<'a> {
     equality: PredicateId,
@@ -330,49 +341,41 @@ impl<'a> ActionCheck<'a> {
         let effects: Vec<&Effect> = action.effects.iter().filter(relevant).collect();
         let (deletes, adds): (Vec<&Effect>, Vec<&Effect>) =
             effects.into_iter().partition(|e| e.literal.negated);
-        adds.into_iter().find(|add| !deletes.iter().any(|delete| self.balances(delete, add)))
+        adds.into_iter().find(|add| {
+            deletes.is_empty() || {
+                let context = self.add_context(add);
+                !deletes.iter().any(|delete| self.balances(delete, add, &context))
+            }
+        })
     }
 
-    /// Whether `delete` removes an atom of the instance that `add` adds to, whenever it adds.
-    fn balances(&mut self, delete: &Effect, add: &Effect) -> bool {
+    /// What is known when `add` adds an atom.
+    fn add_context(&mut self, add: &Effect) -> AddContext {
         // The action's parameters are different, apart from what covering the added atom asks.
         let mut renaming = System::default();
         renaming.add_equalities(self.candidate.cover(&add.literal, &self.parameters));
         for (i, &a) in self.action.parameters.iter().enumerate() {
             for &b in &self.action.parameters[i + 1..] {
-                renaming.add_inequality(vec![(a, b)]);
+                renaming.add_inequality(smallvec![(a, b)]);
             }
         }
-        let cover = self.candidate.cover(&delete.literal, &self.parameters);
-        // Covering may not ask a parameter to be a certain constant unless the renaming does.
-        let mut constants_differ = System::default();
-        let mut names_constant = false;
-        for &(parameter, arg) in &cover {
-            if self.solver.is_constant(arg) {
-                names_constant = true;
-                constants_differ.add_inequality(vec![(parameter, arg)]);
-            }
-        }
-        if names_constant {
-            constants_differ.add_all(&renaming);
-            if self.solver.is_solvable(&constants_differ) {
-                return false;
-            }
-        }
-        let absent = negation(&add.literal);
-        let known: Vec<&Atom> =
-            self.action.precondition.iter().chain(&add.condition).chain([&absent]).collect();
-        let mut balanced = System::default();
-        balanced.add_equalities(cover);
-        require_different(&mut balanced, &add.literal, &delete.literal);
-        balanced.add_all(&renaming);
+        let known = self.action.precondition.iter().chain(&add.condition).cloned();
+        let known: Vec<Atom> = known.chain([negation(&add.literal)]).collect();
         let mut applicable = renaming.clone();
-        self.require_satisfiable(&mut applicable, known.iter().copied());
-        if self.solver.is_solvable(&applicable) {
+        self.require_satisfiable(&mut applicable, known.iter());
+        let is_applicable = self.solver.is_solvable(&applicable);
+        AddContext { renaming, known, is_applicable }
+    }
+
+    /// Whether `delete` removes an atom of the instance that `add` adds to, whenever it adds.
+    fn balances(&mut self, delete: &Effect, add: &Effect, context: &AddContext) -> bool {
+        let AddContext { renaming, known, is_applicable } = context;
+        let mut balanced = System::default();
+        if *is_applicable {
             // What is known must imply that the delete effect takes something away.
             let deleted = negation(&delete.literal);
             for literal in delete.condition.iter().chain([&deleted]) {
-                let matches: Vec<Equalities> = known
+                let matches: SmallVec<[Pairs; 1]> = known
                     .iter()
                     .filter(|k| k.predicate == literal.predicate && k.negated == literal.negated)
                     .map(|k| literal.args.iter().copied().zip(k.args.iter().copied()).collect())
@@ -383,6 +386,25 @@ impl<'a> ActionCheck<'a> {
                 balanced.add_disjunction(matches);
             }
         }
+        let cover = self.candidate.cover(&delete.literal, &self.parameters);
+        // Covering may not ask a parameter to be a certain constant unless the renaming does.
+        let mut constants_differ = System::default();
+        let mut names_constant = false;
+        for &(parameter, arg) in &cover {
+            if self.solver.is_constant(arg) {
+                names_constant = true;
+                constants_differ.add_inequality(smallvec![(parameter, arg)]);
+            }
+        }
+        if names_constant {
+            constants_differ.add_all(renaming);
+            if self.solver.is_solvable(&constants_differ) {
+                return false;
+            }
+        }
+        balanced.add_equalities(cover);
+        require_different(&mut balanced, &add.literal, &delete.literal);
+        balanced.add_all(renaming);
         self.solver.is_solvable(&balanced)
     }
 
@@ -397,9 +419,9 @@ impl<'a> ActionCheck<'a> {
             if literal.predicate == self.equality {
                 let pair = (literal.args[0], literal.args[1]);
                 if literal.negated {
-                    system.add_inequality(vec![pair]);
+                    system.add_inequality(smallvec![pair]);
                 } else {
-                    system.add_equalities(vec![pair]);
+                    system.add_equalities(smallvec![pair]);
                 }
                 continue;
             }
