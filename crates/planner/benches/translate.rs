@@ -47,7 +47,9 @@ fn tasks(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
             fs::read_dir(&domain).into_iter().flatten().flatten().map(|e| e.path()).collect();
         files.sort();
         let domain_file = domain.join("domain.pddl");
-        out.extend(files.into_iter().filter(|f| *f != domain_file).map(|f| (domain_file.clone(), f)));
+        out.extend(
+            files.into_iter().filter(|f| *f != domain_file).map(|f| (domain_file.clone(), f)),
+        );
     }
     out
 }
@@ -82,7 +84,12 @@ fn main() {
             slowest = (seconds, format!("{} ({operators} operators)", problem.display()));
         }
     }
-    println!("apportion: {} tasks in {total:.3} s; slowest {:.3} s: {}", tasks.len(), slowest.0, slowest.1);
+    println!(
+        "apportion: {} tasks in {total:.3} s; slowest {:.3} s: {}",
+        tasks.len(),
+        slowest.0,
+        slowest.1
+    );
 
     let installed = Command::new("python3").args(["-c", "import fast_downward.translate"]).output();
     if !installed.is_ok_and(|output| output.status.success()) {

@@ -47,7 +47,8 @@ fn swallow(domain: &[u8], problem: &[u8]) -> Result<(), PddlError> {
 
 /// `text` with some bytes replaced, removed, doubled or inserted.
 fn mutated(text: &'static str) -> impl Strategy<Value = Vec<u8>> {
-    let edit = (0..text.len(), 0..4u8, prop_oneof![Just(b'('), Just(b')'), Just(b' '), any::<u8>()]);
+    let edit =
+        (0..text.len(), 0..4u8, prop_oneof![Just(b'('), Just(b')'), Just(b' '), any::<u8>()]);
     prop::collection::vec(edit, 1..6).prop_map(move |edits| {
         let mut bytes = text.as_bytes().to_vec();
         for (at, kind, byte) in edits {
@@ -131,7 +132,8 @@ fn nesting_is_limited_with_a_clear_error() {
         assert!(error.message.contains("nested deeper"), "{error}");
     }
     // Alternating operators and quantifiers use the deepest recursion after parsing.
-    for (open, close) in [("(not (or ", "))"), ("(or (and ", "))"), ("(exists (?z - place) ", ")")] {
+    for (open, close) in [("(not (or ", "))"), ("(or (and ", "))"), ("(exists (?z - place) ", ")")]
+    {
         let depth = 200;
         let text = format!("{}(at box home){}", open.repeat(depth), close.repeat(depth));
         let _ = swallow(DOMAIN.as_bytes(), PROBLEM.replace("(at box home)", &text).as_bytes());
@@ -143,7 +145,10 @@ fn bytes_that_are_not_utf8_are_allowed_in_comments_only() {
     let comment = [b"; caf\xe9\n", PROBLEM.as_bytes()].concat();
     assert_eq!(swallow(DOMAIN.as_bytes(), &comment), Ok(()));
     let error = swallow(DOMAIN.as_bytes(), b"(define (problem caf\xe9) (:goal))").expect_err("bad");
-    assert!(error.message.contains("not UTF-8") && (error.line, error.column) == (1, 21), "{error}");
+    assert!(
+        error.message.contains("not UTF-8") && (error.line, error.column) == (1, 21),
+        "{error}"
+    );
 }
 
 const SAS: &str = "begin_version\n3\nend_version\nbegin_metric\n1\nend_metric\n2

@@ -178,6 +178,13 @@ fn every_error_shows_where_what_and_how_to_mend_it() {
                 "(:derived (in ?x - parcel ?t - truck) (exists (?p - place) (and (at ?x ?p) (at ?t ?p))))\n  (:action drive",
             ),
         ),
+        (
+            "a derived predicate that depends on the state",
+            Domain(
+                "(:action drive",
+                "(:derived (road ?a ?b) (exists (?t - truck) (at ?t ?b)))\n  (:action drive",
+            ),
+        ),
         ("a disjunctive goal", Problem("(at box home)", "(or (at box home) (at red home))")),
     ];
     let mut report = String::new();

@@ -62,7 +62,7 @@ fn the_tasks_of_the_paper_have_equal_sizes() {
             .unwrap_or_else(|error| panic!("{}: {error}", row["instance"]));
         let columns =
             ["num_variables", "num_facts", "num_operators", "num_goal_vars", "num_mutex_groups"];
-        let expected = columns.map(|column| row[column].parse().expect("a number"));
+        let expected: [usize; 5] = columns.map(|column| row[column].parse().expect("a number"));
         assert_eq!(sizes(&task), expected, "{}", row["instance"]);
         checked += 1;
     }
@@ -94,7 +94,7 @@ fn the_wide_tasks_have_equal_sizes_or_are_refused_by_name() {
         }
         let task = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
         let columns = ["variables", "facts", "operators", "goals", "mutex_groups"];
-        let expected = columns.map(|column| row[column].parse().expect("a number"));
+        let expected: [usize; 5] = columns.map(|column| row[column].parse().expect("a number"));
         assert_eq!(sizes(&task), expected, "{name}");
         equal += 1;
     }
