@@ -181,8 +181,14 @@ fn every_error_shows_where_what_and_how_to_mend_it() {
         (
             "a derived predicate that depends on the state",
             Domain(
-                "(:action drive",
-                "(:derived (road ?a ?b) (exists (?t - truck) (at ?t ?b)))\n  (:action drive",
+                "(:action drive
+    :parameters (?t - truck ?a ?b - place)
+    :precondition (and (at ?t ?a) (road ?a ?b))
+    :effect (and (not (at ?t ?a)) (at ?t ?b) (increase (total-cost) (length ?a ?b))))",
+                "(:derived (road ?a ?b) (exists (?x - parcel) (at ?x ?a)))
+  (:action drive :parameters (?t - truck ?a ?b - place)
+    :precondition (and (at ?t ?a) (road ?a ?b))
+    :effect (and (not (at ?t ?a)) (at ?t ?b)))",
             ),
         ),
         ("a disjunctive goal", Problem("(at box home)", "(or (at box home) (at red home))")),
