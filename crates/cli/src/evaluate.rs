@@ -33,9 +33,6 @@ pub(crate) struct Args {
     /// The number of states: the initial one, then the ends of random walks
     #[arg(long, value_name = "N", default_value_t = 1)]
     states: usize,
-    /// The seed of the random walks
-    #[arg(long, value_name = "S", default_value_t = 2011)]
-    seed: u64,
     /// The most steps of a random walk
     #[arg(long, value_name = "N", default_value_t = 100)]
     walk: usize,
@@ -57,7 +54,7 @@ at each of the states in turn, as long as that raises the value.";
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let task = args.task.load()?;
-    let states = sample_states(&task, args.states, args.walk, args.seed);
+    let states = sample_states(&task, args.states, args.walk, args.options.learned.seed);
     let names: Vec<String> = args.heuristics.iter().map(|name| name.as_text()).collect();
     let mut columns = Vec::new();
     for &name in &args.heuristics {
