@@ -10,7 +10,7 @@ use super::{Model, Signature};
 const MODELS: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/shipped_models.rs"));
 
 /// The shipped model that fits a task best: of those that cover its symbols, the one with the
-/// fewest others, and of these the one with the best figure `bound` in its validation.
+/// fewest others, and of these the one with the best ratio `h/h_ocp` in its validation.
 pub fn shipped_model(task: &Task) -> Option<Model> {
     let signature = Signature::of_task(task);
     let fits = |bytes: &&&[u8]| {
@@ -18,9 +18,9 @@ pub fn shipped_model(task: &Task) -> Option<Model> {
     };
     let models = MODELS.iter().filter(fits).filter_map(|bytes| Model::from_bytes(bytes).ok());
     models.min_by(|a, b| {
-        let bound = |model: &Model| model.validation.get("bound").copied().unwrap_or(0.0);
+        let ratio = |model: &Model| model.validation.get("h/h_ocp").copied().unwrap_or(0.0);
         let size = a.signature.size().cmp(&b.signature.size());
-        size.then(bound(b).total_cmp(&bound(a)))
+        size.then(ratio(b).total_cmp(&ratio(a)))
     })
 }
 
