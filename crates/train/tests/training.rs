@@ -134,7 +134,10 @@ fn sampling_again_gives_the_same_file_and_continues_one_that_was_cut_off() {
 #[test]
 fn a_model_from_nothing_but_a_domain_and_tasks() {
     let samples = samples();
-    let (model, epochs) = run(&samples, short(25), "run");
+    let mut config = short(150);
+    config.schedule.patience = 25;
+    config.schedule.stop_after = 150;
+    let (model, epochs) = run(&samples, config, "run");
     let model = model.unwrap();
     let last = epochs.last().unwrap();
     assert!(last.ratio > 0.9 && last.ratio > last.ratio_uniform, "{last:?}");
