@@ -151,7 +151,7 @@ pub fn translate(
     let names = groups::NameOrder::new(domain, problem, lifted.arities.len());
     let quantified =
         operators::prepare_effects(&lifted, &reachable.domains, &mut reachable.relations);
-    let groups = groups::mutex_groups(&invariants, &problem.init, &mut reachable.relations, &names);
+    let groups = groups::mutex_groups(&invariants, &problem.init, &reachable.relations, &names);
     let relations = &reachable.relations;
     let fluent = (0..relations.len()).filter(|&p| reachable.fluent[p]);
     let facts = fluent
