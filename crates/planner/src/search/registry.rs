@@ -32,6 +32,9 @@ struct Line {
 const SLOTS: usize = 12;
 const EMPTY: Line = Line { tags: [0; SLOTS], len: 0, ids: [0; SLOTS] };
 const MAX_LOAD: f64 = 0.85;
+/// One mebibyte: large enough for allocators to take it from the system and give it back when the
+/// table grows, instead of keeping a trail of small tables.
+const INITIAL_LINES: usize = 1 << 14;
 /// More states than this cannot be told apart by their ids.
 const MAX_STATES: usize = u32::MAX as usize;
 
@@ -72,7 +75,7 @@ impl StateRegistry {
     pub fn new(words: usize) -> StateRegistry {
         let mut registry =
             StateRegistry { states: Chunks::new(words), lines: Vec::new(), grow_at: 0 };
-        registry.resize(128);
+        registry.resize(INITIAL_LINES);
         registry
     }
 
@@ -222,9 +225,9 @@ mod tests {
         let mut registry = StateRegistry::new(2);
         let mut map: FxHashMap<[u32; 2], u32> = FxHashMap::default();
         let mut x = 1u64;
-        for _ in 0..200_000 {
+        for _ in 0..800_000 {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let words = [(x >> 50) as u32, (x >> 33) as u32 & 15];
+            let words = [(x >> 48) as u32, (x >> 33) as u32 & 15];
             let next = map.len() as u32;
             let expected = *map.entry(words).or_insert(next);
             let hash = hash_words(&words);
@@ -234,7 +237,7 @@ mod tests {
             assert_eq!(registry.state(id), words);
         }
         assert_eq!(registry.len(), map.len());
-        assert!(registry.len() > 100_000, "the table has grown several times");
+        assert!(registry.lines.len() > INITIAL_LINES * 2, "the table has grown twice");
     }
 
     #[test]
