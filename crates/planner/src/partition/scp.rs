@@ -112,7 +112,7 @@ impl Partitioner for Saturated {
             let projection = abstractions.projection(scored.pattern);
             h += u64::from(self.saturate(projection, scored.rank));
         }
-        let found = !beat.is_some_and(|beat| abstractions.bound(h, 1) <= beat);
+        let found = beat.is_none_or(|beat| abstractions.bound(h, 1) > beat);
         let partitioning = found.then(|| self.partitioning(abstractions, &order));
         self.greedy.recycle(order);
         partitioning
