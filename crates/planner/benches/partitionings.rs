@@ -5,6 +5,8 @@
 //! - Saturated cost partitioning for every state: microseconds of processor time per evaluated
 //!   state, search included, against `search_time / evaluated` of the same task there.
 //!   Asserts the costs, expansions within 10 % on average, and at least 3 times the speed.
+//! - Optimal cost partitioning for every state, the same way; asserts equal values of initial
+//!   states, equal expansions before the last rise of the bound, and no less speed on any task.
 //! - A store of 10 partitionings on blocks 9-0: evaluations per second; asserts 500,000.
 
 #[allow(dead_code)]
@@ -17,18 +19,19 @@ use std::time::{Duration, Instant};
 use oracle::{Row, rows};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{EveryState, Heuristic, Maximum};
-use planner::partition::{Lagrangian, LagrangianConfig, Partitioner, Saturated};
+use planner::partition::{Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated};
 use planner::search::{Config, Outcome, astar};
 use planner::task::{RandomWalk, Task};
 use planner::testing::rng;
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let is_asked = |row: &Row| {
+    let is_asked = &|row: &Row| {
         let name = row.problem.to_string_lossy();
         asked.is_empty() || asked.iter().any(|part| name.contains(part.as_str()))
     };
     every_state(is_asked);
+    optimal(is_asked);
     stored(is_asked);
 }
 
@@ -73,6 +76,46 @@ fn every_state(is_asked: impl Fn(&Row) -> bool) {
     println!("geometric means: {speed:.2} times as fast, {effort:.3} times the expansions");
     assert!((0.9..=1.1).contains(&effort));
     assert!(speed >= 3.0);
+}
+
+/// Solved tasks whose search took long enough there to be measured.
+fn optimal(is_asked: impl Fn(&Row) -> bool) {
+    let measurable = |row: &Row| row.search_s.is_some_and(|s| s > 0.02);
+    println!(
+        "{:<44} {:>9} {:>9} {:>8} {:>8} {:>6}",
+        "ocp, every state", "to jump", "Scorpion", "µs/state", "Scorpion", "times"
+    );
+    let (mut speed, mut count) = (0.0, 0);
+    for row in rows("ocp").into_iter().filter(measurable).filter(is_asked) {
+        let task = row.task();
+        let abstractions = abstractions(&task);
+        let ocp = Ocp::new(&abstractions);
+        let mut heuristic = EveryState::new(abstractions, ocp);
+        let started = processor_time();
+        let result = astar(&task, &mut heuristic, Config::default());
+        let seconds = (processor_time() - started).as_secs_f64();
+        let Outcome::Solved(plan) = result.outcome else { panic!("{row:?} is solvable") };
+        assert_eq!(plan.cost, row.cost, "{row:?}");
+        assert_eq!(result.statistics.initial_h, Some(row.initial_h), "{row:?}");
+        let to_jump = result.statistics.expanded_until_last_jump;
+        assert_eq!(to_jump, row.expanded_until_last_jump, "{row:?}");
+        let micros = seconds * 1e6 / result.statistics.evaluated as f64;
+        let evaluated = row.evaluated.expect("measured rows have it") as f64;
+        let reference = row.search_s.expect("chosen by it") * 1e6 / evaluated;
+        println!(
+            "{:<44} {to_jump:>9} {:>9} {micros:>8.1} {reference:>8.1} {:>6.2}",
+            row.problem.display().to_string(),
+            row.expanded_until_last_jump,
+            reference / micros
+        );
+        assert!(micros <= reference, "slower than Scorpion");
+        speed += (reference / micros).ln();
+        count += 1;
+    }
+    if count > 0 {
+        let speed = (speed / f64::from(count)).exp();
+        println!("geometric mean over {count} tasks: {speed:.2} times as fast");
+    }
 }
 
 fn stored(is_asked: impl Fn(&Row) -> bool) {

@@ -15,7 +15,8 @@ use crate::task::{Cost, Value};
 /// How the ascent runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LagrangianConfig {
-    /// The most steps for one state.
+    /// The number of steps for one state; more, up to [`LagrangianConfig::MOST`] times as many,
+    /// as long as they keep raising the value.
     pub steps: usize,
     /// Where the ascent for a state begins.
     pub start: Start,
@@ -30,6 +31,11 @@ pub enum Start {
     Previous,
 }
 
+impl LagrangianConfig {
+    /// How many times the number of steps may be made where they pay.
+    pub const MOST: usize = 10;
+}
+
 impl Default for LagrangianConfig {
     fn default() -> LagrangianConfig {
         LagrangianConfig { steps: 100, start: Start::Previous }
@@ -37,6 +43,12 @@ impl Default for LagrangianConfig {
 }
 
 const STEP_SIZES: StepSizes = StepSizes { first: 2.0, halving: 30.0 };
+
+/// After how many steps the averages are evaluated first.
+const FIRST_LOOK: usize = 8;
+
+/// The least part of the gap that steps must close between two looks to be worth more of them.
+const LEAST_RISE: f64 = 0.05;
 
 /// Makes partitionings by ascent.
 #[derive(Clone, Debug)]
@@ -83,21 +95,26 @@ impl Lagrangian {
     ) -> Option<CostPartitioning> {
         let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / abstractions.divisor()) as f64);
         self.ascent.begin(abstractions, state);
-        let mut next_look = 8;
-        for step in 1..=self.config.steps {
+        let mut next_look = FIRST_LOOK;
+        let mut last = self.ascent.bounds().lower;
+        for step in 1..=LagrangianConfig::MOST * self.config.steps {
             self.ascent.step(STEP_SIZES);
             self.steps += 1;
-            if step == next_look || step == self.config.steps {
-                next_look += (step / 3).max(8);
-                self.ascent.evaluate_averages();
-                let bounds = self.ascent.bounds();
-                if bounds.upper - TOLERANCE <= beat {
-                    return None;
-                }
-                if bounds.are_closed() {
-                    break;
-                }
+            if step != next_look {
+                continue;
             }
+            self.ascent.evaluate_averages();
+            let bounds = self.ascent.bounds();
+            if bounds.upper - TOLERANCE <= beat {
+                return None;
+            }
+            let rise = bounds.lower - last;
+            last = bounds.lower;
+            let pays = rise > LEAST_RISE * (bounds.upper - bounds.lower);
+            if bounds.are_closed() || step >= self.config.steps && !pays {
+                break;
+            }
+            next_look += (step / 3).max(FIRST_LOOK);
         }
         Some(self.ascent.finish(abstractions))
     }

@@ -16,6 +16,7 @@ pub(crate) struct Row {
     pub(crate) cost: Cost,
     pub(crate) initial_h: Cost,
     pub(crate) expanded: u64,
+    pub(crate) expanded_until_last_jump: u64,
     pub(crate) evaluated: Option<u64>,
     pub(crate) search_s: Option<f64>,
 }
@@ -30,6 +31,7 @@ pub(crate) fn rows(config: &str) -> Vec<Row> {
             cost: number(f[4]),
             initial_h: number(f[5]),
             expanded: number(f[6]),
+            expanded_until_last_jump: number(f[7]),
             evaluated: f[8].parse().ok(),
             search_s: f[10].parse().ok(),
         })
@@ -41,6 +43,7 @@ pub(crate) fn rows(config: &str) -> Vec<Row> {
             cost: number(f[4]),
             initial_h: number(f[5]),
             expanded: number(f[6]),
+            expanded_until_last_jump: number(f[7]),
             evaluated: f[8].parse().ok(),
             search_s: f[10].parse().ok(),
         })
@@ -50,7 +53,18 @@ pub(crate) fn rows(config: &str) -> Vec<Row> {
     rows
 }
 
-fn read(file: &str, rows: &mut Vec<Row>, row: impl Fn(&[&str]) -> Option<Row>) {
+/// The problems of a configuration with the value of their initial states, solved or not.
+pub(crate) fn initial_values(config: &str) -> Vec<(PathBuf, Cost)> {
+    let mut values = Vec::new();
+    let value = |problem: PathBuf, f: &[&str]| {
+        (f[2] == config).then(|| f[5].parse().ok().map(|h| (problem, h))).flatten()
+    };
+    read("scorpion.csv", &mut values, |f| value(Path::new("paper").join(f[1]), f));
+    read("wide-partition.csv", &mut values, |f| value(Path::new("wide").join(f[0]).join(f[1]), f));
+    values
+}
+
+fn read<T>(file: &str, rows: &mut Vec<T>, row: impl Fn(&[&str]) -> Option<T>) {
     let path = Path::new(SHARED).join("oracle").join(file);
     match std::fs::read_to_string(&path) {
         Ok(text) => rows.extend(
@@ -69,25 +83,29 @@ fn number(text: &str) -> u64 {
 impl Row {
     /// The task, translated from PDDL.
     pub(crate) fn task(&self) -> Task {
-        let problem = Path::new(SHARED).join("benchmarks").join(&self.problem);
-        let folder = problem.parent().expect("problems lie in folders");
-        let stem = problem.file_stem().expect("problems are files").to_string_lossy();
-        let first = stem.split('-').next().unwrap_or_default();
-        let names = [
-            "domain.pddl".to_string(),
-            format!("{first}-domain.pddl"),
-            format!("domain_{stem}.pddl"),
-            format!("domain-{stem}.pddl"),
-        ];
-        let candidates = names.iter().map(|name| folder.join(name));
-        let domain = candidates.into_iter().find(|path| path.exists()).expect("has a domain");
-        let source = |path: &Path| {
-            let text = std::fs::read(path).expect("the benchmarks are complete");
-            Source::new(path.display().to_string(), &text)
-        };
-        let domain = parse_domain(source(&domain)).expect("the benchmarks are well-formed");
-        let problem =
-            parse_problem(source(&problem), &domain).expect("the benchmarks are well-formed");
-        translate(&domain, &problem, &TranslateOptions::default()).expect("all is supported")
+        task(&self.problem)
     }
+}
+
+/// The task of a problem, translated from PDDL.
+pub(crate) fn task(problem: &Path) -> Task {
+    let problem = Path::new(SHARED).join("benchmarks").join(problem);
+    let folder = problem.parent().expect("problems lie in folders");
+    let stem = problem.file_stem().expect("problems are files").to_string_lossy();
+    let first = stem.split('-').next().unwrap_or_default();
+    let names = [
+        "domain.pddl".to_string(),
+        format!("{first}-domain.pddl"),
+        format!("domain_{stem}.pddl"),
+        format!("domain-{stem}.pddl"),
+    ];
+    let candidates = names.iter().map(|name| folder.join(name));
+    let domain = candidates.into_iter().find(|path| path.exists()).expect("has a domain");
+    let source = |path: &Path| {
+        let text = std::fs::read(path).expect("the benchmarks are complete");
+        Source::new(path.display().to_string(), &text)
+    };
+    let domain = parse_domain(source(&domain)).expect("the benchmarks are well-formed");
+    let problem = parse_problem(source(&problem), &domain).expect("the benchmarks are well-formed");
+    translate(&domain, &problem, &TranslateOptions::default()).expect("all is supported")
 }
