@@ -101,6 +101,8 @@ struct Measured {
 
 /// Runs a command to its end; returns processor seconds, peak of resident memory and its output.
 fn measure(command: &mut Command) -> (f64, f64, String) {
+    // `wait4` below waits for it, and unlike `wait` says what it used.
+    #[expect(clippy::zombie_processes)]
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let output = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
     let mut status = 0;

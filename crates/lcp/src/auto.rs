@@ -3,12 +3,12 @@
 //! Three sources compete: saturated cost partitioning, Lagrangian ascent from where the last one
 //! ended, and ascent from the network's prediction.
 //! The source of the next partitioning is the one that has raised the store's value most per
-//! second of late; every [`EXPLORE`]th attempt goes to the one that was not tried for longest.
+//! second of late; every `EXPLORE`th attempt goes to the one that was not tried for longest.
 //!
 //! A network comes from a model of the task's domain, or is trained on states of the task itself:
 //! random walks and the states that the search asked about.
-//! Training starts only when the search has lasted [`PATIENCE`], so that easy tasks never wait for
-//! it, and goes on in short slices that take no more than [`TRAIN_SHARE`] of the time.
+//! Training starts only when the search has lasted `PATIENCE`, so that easy tasks never wait for
+//! it, and goes on in short slices that take no more than `TRAIN_SHARE` of the time.
 //! A network that stays clearly below saturated cost partitioning is not used.
 //!
 //! Nothing here can make the search wrong: every source yields a checked cost partitioning.

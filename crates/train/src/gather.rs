@@ -1,10 +1,10 @@
 //! Rows of a matrix by index, with a gradient that is fast on a GPU too.
 //!
-//! y[i] = x[index[i]]; the gradient of row r of x is the sum of the gradients of all y[i] with
-//! index[i] = r.
+//! `y[i] = x[index[i]]`; the gradient of row r of x is the sum of the gradients of all `y[i]` with
+//! `index[i] = r`.
 //! On the CPU that sum is a scatter.
 //! burn's CUDA scatter walks through the indices one after another, so there the sum is a tree:
-//! the rows to be added are listed per target, up to [`FAN`] at a time, and each level gathers
+//! the rows to be added are listed per target, up to `FAN` at a time, and each level gathers
 //! and sums them in parallel.
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;

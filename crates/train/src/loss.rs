@@ -1,13 +1,13 @@
 //! What training minimises, as a function of the scores S of one state's tokens.
 //!
-//! The shares are α[p,o] = softmax over p of S[p,o].
+//! The shares are α(p,o) = softmax over p of S(p,o).
 //!
-//! * [`Loss::Kl`] (the paper): Σ_o KL(α*[·,o] ‖ α[·,o]) for operators with a cost, with α* an
+//! * [`Loss::Kl`] (the paper): Σ_o KL(α*(·,o) ‖ α(·,o)) for operators with a cost, with α* an
 //!   optimal partitioning; ∂/∂S = α − α*.
 //! * [`Loss::Bound`]: 1 − h / h_ref with h = Σ_P h^P(s, α_P·c), which needs no labels.
 //!   h^P is concave in the costs and the operator counts of one shortest path are a
-//!   supergradient: ∂h/∂α[p,o] = c(o)·count_p(o), and
-//!   ∂h/∂S[p,o] = α[p,o]·(∂h/∂α[p,o] − Σ_q α[q,o]·∂h/∂α[q,o]).
+//!   supergradient: ∂h/∂α(p,o) = c(o)·count_p(o), and
+//!   ∂h/∂S(p,o) = α(p,o)·(∂h/∂α(p,o) − Σ_q α(q,o)·∂h/∂α(q,o)).
 //!
 //! Distances are those of the integer grid that search uses.
 //! Cost: one shortest path per pattern and state for the bound, linear otherwise.

@@ -10,7 +10,7 @@
 //!
 //! It runs on the distinct tokens of a batch with multiplicities: n equal tokens in an attention
 //! are one token whose logit is raised by ln n, which is exact.
-//! Groups of similar size are padded to rectangles ([`Bucket`]); a padded place has logit −10⁹.
+//! Groups of similar size are padded to rectangles (`Bucket`); a padded place has logit −10⁹.
 //! The softmax of S over the patterns of an operator is the loss's business.
 //!
 //! Deviates from the paper only where dropout is on: equal tokens share one dropout mask.
@@ -117,7 +117,7 @@ impl<B: GatherBackend> Network<B> {
         &self.all
     }
 
-    /// The score of each distinct last token, [n].
+    /// The score of each distinct last token, `[n]`.
     pub fn forward(&self, batch: &DeviceBatch<B>, dropout: &Dropout) -> Tensor<B, 1> {
         let mut t = match &self.input {
             Some(input) => batch.x.clone().matmul(input.clone()), // [rows, w]

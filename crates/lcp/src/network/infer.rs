@@ -5,7 +5,7 @@
 //!   pattern only; they are computed once for each multiset and kept.
 //! - The last stage's output projection and the MLP's first layer are linear in the attended
 //!   values: (T + A·V·O + b)·M₀ + b₀ = (T·M₀ + b·M₀ + b₀) + A·(V·O·M₀).
-//!   Both terms are computed once per token ([`Prepared`]), not once per operator it occurs in.
+//!   Both terms are computed once per token (`Prepared`), not once per operator it occurs in.
 //! - How much one token attends to another before normalisation depends on the two only; while
 //!   there are few tokens, all these logits are kept in a table.
 //! - The scores of an operator's tokens depend on the multiset of them only; they are kept, too.

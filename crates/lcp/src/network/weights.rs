@@ -30,32 +30,32 @@ impl Tensor {
 /// The tensors of one attention.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AttentionTensors {
-    /// Layer norm's scale, [w].
+    /// Layer norm's scale, `[w]`.
     pub norm_gain: Tensor,
-    /// Layer norm's shift, [w].
+    /// Layer norm's shift, `[w]`.
     pub norm_bias: Tensor,
-    /// Queries and keys, [w, w] each; none for [`Attention::Mean`].
+    /// Queries and keys, `[w, w]` each; none for [`Attention::Mean`].
     pub qk: Option<(Tensor, Tensor)>,
-    /// Values, [w, w].
+    /// Values, `[w, w]`.
     pub v: Tensor,
-    /// The output projection, [w, w].
+    /// The output projection, `[w, w]`.
     pub o: Tensor,
-    /// Its bias, [w].
+    /// Its bias, `[w]`.
     pub o_bias: Tensor,
 }
 
 /// Where each tensor of a configuration lies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// The input projection, [d, w]; none in the paper's preset.
+    /// The input projection, `[d, w]`; none in the paper's preset.
     pub input: Option<Tensor>,
     /// Action attention, abstraction attention, action attention of the next block, ….
     pub stages: Vec<AttentionTensors>,
-    /// The MLP's first layer, [w, h] and [h].
+    /// The MLP's first layer, `[w, h]` and `[h]`.
     pub mlp_0: (Tensor, Tensor),
-    /// The MLP's second layer, [h, w] and [w].
+    /// The MLP's second layer, `[h, w]` and `[w]`.
     pub mlp_1: (Tensor, Tensor),
-    /// The score, [w] and [1].
+    /// The score, `[w]` and `[1]`.
     pub score: (Tensor, Tensor),
     /// Name, shape and place of every tensor, in the order of the flat vector.
     pub named: Vec<(String, Vec<usize>, Tensor)>,
