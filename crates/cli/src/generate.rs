@@ -11,6 +11,7 @@ use crate::exit::{Exit, Failure};
 
 /// Generate synthetic tasks: solvable, all different, the same for the same seed
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// blocks, ferry, logistics, miconic, spanner or visitall
     #[arg(required_unless_present = "paper", conflicts_with = "paper")]
@@ -32,6 +33,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     paper: Option<PathBuf>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  apportion generate blocks --size 4-9 --count 27 --seed 1 -o tasks/blocks
+  apportion generate --paper tasks";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let made = |domain, sizes, count, seed| {

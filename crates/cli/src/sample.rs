@@ -18,6 +18,7 @@ use crate::units::parse_duration;
 ///
 /// A run that was stopped continues where its file ends.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// PDDL problems, .sas files, or folders of them
     #[arg(required = true, value_name = "TASK | DIR")]
@@ -44,6 +45,11 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  apportion sample tasks/blocks -o blocks.samples --states walk
+  apportion sample tasks/blocks -o blocks.samples --states both --labels none --seed 1";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum States {

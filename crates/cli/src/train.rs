@@ -27,6 +27,7 @@ use crate::units::parse_duration;
 /// The folder holds a checkpoint, metrics.jsonl, learning-curve.svg and in the end
 /// model.safetensors; a run that was stopped continues after its last epoch.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Files of samples to train on
     #[arg(required = true, value_name = "SAMPLES")]
@@ -101,6 +102,13 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  apportion train blocks.samples -o runs/blocks --preset compact --time-limit 5m
+  apportion train train.samples --validation validation.samples -o runs/paper --preset paper
+
+Killed or interrupted, the same command goes on after the last finished epoch.";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum AttentionKind {

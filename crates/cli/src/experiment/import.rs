@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};
 
 use super::config::{Import, PublishedCell, substitute};
-use super::results::{FORMAT, Origin, Record, Status};
+use super::results::{Record, Status};
 
 /// Every imported result; optional files that are missing are named on stderr.
 pub(crate) fn read_all(imports: &[Import]) -> Result<Vec<Record>> {
@@ -109,35 +109,12 @@ fn record<'c>(
         "" => import.time_limit_s,
         text => Some(text.parse().with_context(|| format!("`{text}` is no time limit"))?),
     };
-    Ok(Record {
-        format: FORMAT,
-        run: 0,
-        key: format!("imported {configuration} {task}"),
-        configuration: configuration.to_owned(),
-        domain: domain.to_owned(),
-        task: task.to_owned(),
-        arguments: Vec::new(),
-        seed: None,
-        threads: None,
-        model_hash: None,
-        time_limit_s,
-        memory_limit_bytes: None,
-        origin: Origin {
-            version: import.source.clone(),
-            revision: None,
-            binary: None,
-            machine: None,
-        },
-        status: status.unwrap_or(Status::Error),
-        reason: status.is_none().then(|| format!("status `{word}`")),
-        exit_code: None,
-        signal: None,
-        wall_s: None,
-        cpu_s: None,
-        peak_rss_bytes: None,
-        result,
-        stderr_tail: None,
-    })
+    let mut record = Record::outside(configuration, domain, task, &import.source);
+    record.time_limit_s = time_limit_s;
+    record.status = status.unwrap_or(Status::Error);
+    record.reason = status.is_none().then(|| format!("status `{word}`"));
+    record.result = result;
+    Ok(record)
 }
 
 /// Reads a published coverage table: `configuration,domain,solved,tasks`.

@@ -110,7 +110,9 @@ impl Plot {
                     Content::Scatter { floor, reach, marks } => (scatter(&area, *floor, reach, marks)),
                     Content::Cactus(curves) => (cactus(&area, curves, &self.series)),
                 }
-                text class="note" x=(area.left) y=(area.top - 8.0) { (self.measure) }
+                @if !self.measure.is_empty() {
+                    text class="note" x=(area.left) y=(area.top - 8.0) { (self.measure) }
+                }
                 text class="axis-title" text-anchor="middle" x=((area.left + area.right) / 2.0)
                     y=(height - 10.0) { (self.x_title) }
                 text class="axis-title" text-anchor="middle" x="13" y=((area.top + area.bottom) / 2.0)

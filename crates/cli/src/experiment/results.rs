@@ -160,6 +160,39 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// A result of another planner, so far without anything but its name.
+    pub(crate) fn outside(configuration: &str, domain: &str, task: &str, source: &str) -> Record {
+        Record {
+            format: FORMAT,
+            run: 0,
+            key: format!("imported {configuration} {task}"),
+            configuration: configuration.to_owned(),
+            domain: domain.to_owned(),
+            task: task.to_owned(),
+            arguments: Vec::new(),
+            seed: None,
+            threads: None,
+            model_hash: None,
+            time_limit_s: None,
+            memory_limit_bytes: None,
+            origin: Origin {
+                version: source.to_owned(),
+                revision: None,
+                binary: None,
+                machine: None,
+            },
+            status: Status::Error,
+            reason: None,
+            exit_code: None,
+            signal: None,
+            wall_s: None,
+            cpu_s: None,
+            peak_rss_bytes: None,
+            result: serde_json::Map::new(),
+            stderr_tail: None,
+        }
+    }
+
     /// A figure that the planner reported.
     pub(crate) fn figure(&self, name: &str) -> Option<f64> {
         self.result.get(name)?.as_f64()
@@ -321,35 +354,18 @@ pub(crate) mod tests {
         task: &str,
         expanded: Option<u64>,
     ) -> Record {
-        let mut result = serde_json::Map::new();
+        let domain = task.split('/').next().unwrap();
+        let mut record = Record::outside(configuration, domain, task, "test");
+        record.run = run;
+        record.threads = Some(1);
+        record.time_limit_s = Some(10.0);
+        record.status = Status::OutOfTime;
         if let Some(expanded) = expanded {
-            result.insert("expanded".into(), expanded.into());
-            result.insert("cost".into(), 4.into());
+            record.status = Status::Solved;
+            record.result.insert("expanded".into(), expanded.into());
+            record.result.insert("cost".into(), 4.into());
         }
-        Record {
-            format: FORMAT,
-            run,
-            key: format!("{configuration}/{task}"),
-            configuration: configuration.into(),
-            domain: task.split('/').next().unwrap().into(),
-            task: task.into(),
-            arguments: vec![],
-            seed: None,
-            threads: Some(1),
-            model_hash: None,
-            time_limit_s: Some(10.0),
-            memory_limit_bytes: None,
-            origin: Origin { version: "test".into(), revision: None, binary: None, machine: None },
-            status: if expanded.is_some() { Status::Solved } else { Status::OutOfTime },
-            reason: None,
-            exit_code: None,
-            signal: None,
-            wall_s: None,
-            cpu_s: None,
-            peak_rss_bytes: None,
-            result,
-            stderr_tail: None,
-        }
+        record
     }
 
     #[test]

@@ -52,7 +52,11 @@ fn a_torn_last_line_is_run_again() {
 fn ctrl_c_stops_cleanly() {
     let fixture = Fixture::new();
     let child = fixture.run("results", &[]).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(400));
+    // The first results are there, and most runs are still to come.
+    let file = fixture.path("results").join("runs.jsonl");
+    while std::fs::metadata(&file).map_or(0, |data| data.len()) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let interrupt = ["-INT".to_owned(), child.id().to_string()];
     succeed(std::process::Command::new("kill").args(interrupt));
     let output = child.wait_with_output().unwrap();
