@@ -28,7 +28,7 @@ const TASKS: [(&str, &str, &str); 13] = [
     ("wide/elevators-opt08-strips", "domain.pddl", "p03.pddl"),
     ("wide/barman-opt11-strips", "domain.pddl", "pfile01-001.pddl"),
     ("wide/pipesworld-tankage", "domain.pddl", "p11-net2-b10-g2-t30.pddl"),
-    ("wide/petri-net-alignment-opt18-strips", "domain.pddl", "p01.pddl"),
+    ("wide/petri-net-alignment-opt18-strips", "domain-p01.pddl", "p01.pddl"),
     ("wide/transport-opt14-strips", "domain.pddl", "p01.pddl"),
 ];
 
