@@ -11,8 +11,8 @@ use lcp::auto::Auto;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Blind, EveryState, Heuristic, Maximum, Stored, StoredConfig};
 use planner::partition::{
-    Cascade, Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated, Uniform, ZeroOneConfig,
-    zero_one_partitionings,
+    Cascade, Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Saturated,
+    Uniform, ZeroOneConfig, zero_one_partitionings,
 };
 use planner::search::Limits;
 use planner::task::Task;
@@ -138,7 +138,11 @@ impl HeuristicOptions {
             }
             Name::Uniform => self.place(abstractions, Uniform, Use::Stored, memory_limit),
             Name::Gzocp => {
-                let config = ZeroOneConfig { time: self.gzocp_time, ..ZeroOneConfig::default() };
+                let config = ZeroOneConfig {
+                    time: self.gzocp_time,
+                    max_bytes: stored_config(memory_limit).max_bytes,
+                    ..ZeroOneConfig::default()
+                };
                 let partitionings = zero_one_partitionings(task, &abstractions, &config);
                 Box::new(Maximum::new(abstractions, &partitionings))
             }
@@ -147,15 +151,20 @@ impl HeuristicOptions {
                 if self.usage == Some(Use::Stored) {
                     self.place(abstractions, scp, Use::Stored, memory_limit)
                 } else {
-                    Box::new(EveryState::with_memory(abstractions, scp))
+                    let max_bytes = stored_config(memory_limit).max_bytes;
+                    Box::new(EveryState::with_memory(abstractions, scp, max_bytes))
                 }
             }
             Name::Ocp => {
-                let ocp = Ocp::new(&abstractions);
+                let max_bytes = partitioner_bytes(memory_limit);
+                let config = OcpConfig { max_bytes, ..OcpConfig::default() };
+                let ocp = Ocp::with_config(&abstractions, config);
                 self.place(abstractions, ocp, Use::EveryState, memory_limit)
             }
             Name::Lagrangian => {
-                let ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
+                let max_bytes = partitioner_bytes(memory_limit);
+                let config = LagrangianConfig { max_bytes, ..LagrangianConfig::default() };
+                let ascent = Lagrangian::new(&abstractions, config);
                 if self.usage == Some(Use::EveryState) {
                     return Ok(Box::new(EveryState::new(abstractions, ascent)));
                 }
@@ -202,4 +211,9 @@ fn stored_config(memory_limit: Option<usize>) -> StoredConfig {
     let config = StoredConfig::default();
     let max_bytes = memory_limit.map_or(config.max_bytes, |bytes| bytes / 8);
     StoredConfig { max_bytes: max_bytes.min(config.max_bytes), ..config }
+}
+
+/// Another eighth may go to what partitioners remember.
+pub(crate) fn partitioner_bytes(memory_limit: Option<usize>) -> usize {
+    memory_limit.map_or(MEMORY_LIMIT, |bytes| MEMORY_LIMIT.min(bytes / 8))
 }

@@ -15,6 +15,7 @@ use planner::search::Limits;
 use planner::task::Task;
 
 use crate::exit::{Exit, Failure};
+use crate::heuristic::partitioner_bytes;
 
 /// Where the network comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,7 +109,8 @@ impl LearnedArgs {
                 Predictor::from_parts(task, abstractions, vocabulary, weights, softmax, memory)?
             }
         };
-        Ok(Learned::new(abstractions, predictor, self.refine))
+        let max_bytes = partitioner_bytes(limits.memory_bytes);
+        Ok(Learned::new(abstractions, predictor, self.refine, max_bytes))
     }
 
     /// The model named, or else the shipped one that fits; none means to train one.

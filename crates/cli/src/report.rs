@@ -97,6 +97,9 @@ pub(crate) struct Report {
     pub(crate) partitions: usize,
     pub(crate) partitions_computed: usize,
     pub(crate) heuristic_memory_bytes: usize,
+    pub(crate) transition_bytes: usize,
+    pub(crate) table_bytes: usize,
+    pub(crate) partitioner_bytes: usize,
     pub(crate) partition_s: f64,
     pub(crate) distances_s: f64,
     pub(crate) variables: Option<usize>,
@@ -136,7 +139,10 @@ impl Report {
         self.patterns = heuristic.patterns;
         self.partitions = heuristic.partitions;
         self.partitions_computed = heuristic.partitions_computed;
-        self.heuristic_memory_bytes = heuristic.memory_bytes;
+        self.heuristic_memory_bytes = heuristic.memory_bytes();
+        self.transition_bytes = heuristic.transition_bytes;
+        self.table_bytes = heuristic.table_bytes;
+        self.partitioner_bytes = heuristic.partitioner_bytes;
         self.partition_s = heuristic.partition_s;
         self.distances_s = heuristic.distances_s;
     }
@@ -177,6 +183,11 @@ impl Report {
         if self.patterns > 0 {
             writeln!(out, "Patterns: {}", self.patterns)?;
             writeln!(out, "Cost partitionings: {}", self.partitions)?;
+            let bytes = [self.transition_bytes, self.table_bytes, self.partitioner_bytes];
+            let [transitions, tables, partitioner] = bytes.map(|bytes| bytes.div_ceil(1024));
+            writeln!(out, "Memory of transitions: {transitions} KB")?;
+            writeln!(out, "Memory of distance tables: {tables} KB")?;
+            writeln!(out, "Memory of the partitioner: {partitioner} KB")?;
         }
         writeln!(out, "Total time: {:.6}s", self.total_s)?;
         writeln!(out, "{}", self.status.sentence())?;

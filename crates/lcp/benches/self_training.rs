@@ -128,10 +128,12 @@ fn measure(problem: &Path, task: &Task, budget: f64) -> Option<(f64, f64)> {
         MEMORY_LIMIT,
     )
     .ok()?;
-    let mut learned = Learned::new(&abstractions, predictor, 0);
+    let mut learned = Learned::new(&abstractions, predictor, 0, usize::MAX);
     let mut saturated = Saturated::new(&abstractions);
-    let mut ascent =
-        Lagrangian::new(&abstractions, LagrangianConfig { steps: 500, start: Start::Uniform });
+    let mut ascent = Lagrangian::new(
+        &abstractions,
+        LagrangianConfig { steps: 500, start: Start::Uniform, ..LagrangianConfig::default() },
+    );
     let mut sums = [0.0; 3];
     for state in &unseen {
         ascent.partition(&abstractions, state, None);

@@ -121,7 +121,7 @@ pub struct Auto<'t> {
 pub struct AutoConfig {
     /// A model of the task's domain; without one a network is trained on the task.
     pub model: Option<Model>,
-    /// Bytes that predictions may keep.
+    /// Bytes that predictions may keep, and that ascents may keep.
     pub memory_limit: usize,
     /// The seed of everything random.
     pub seed: u64,
@@ -130,8 +130,10 @@ pub struct AutoConfig {
 impl<'t> Auto<'t> {
     /// The strategy for a task and its projections.
     pub fn new(task: &'t Task, abstractions: &Abstractions, config: &AutoConfig) -> Auto<'t> {
-        let lagrangian =
-            |steps, start| Lagrangian::new(abstractions, LagrangianConfig { steps, start });
+        let lagrangian = |steps, start| {
+            let max_bytes = config.memory_limit / 2;
+            Lagrangian::new(abstractions, LagrangianConfig { steps, start, max_bytes })
+        };
         let predictor = config.model.as_ref().and_then(|model| {
             let softmax = Softmax::Masked;
             Predictor::new(task, abstractions, model, softmax, config.memory_limit).ok()
@@ -305,5 +307,13 @@ impl Partitioner for Auto<'_> {
         let (saturated, low) = self.attempt(Source::Saturated, abstractions, state, beat);
         let (climbed, high) = self.attempt(Source::Ascent, abstractions, state, beat);
         if high >= low { climbed } else { saturated }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let network = match &self.network {
+            Network::Ready(predictor) => predictor.bytes(),
+            _ => 0,
+        };
+        self.ascent.memory_bytes() + self.refinement.memory_bytes() + network
     }
 }

@@ -17,11 +17,15 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// Predictions with `refine` steps of ascent each.
-    pub fn new(abstractions: &Abstractions, predictor: Predictor, refine: usize) -> Learned {
-        let refinement = (refine > 0).then(|| {
-            Lagrangian::new(abstractions, LagrangianConfig { steps: refine, start: Start::Uniform })
-        });
+    /// Predictions with `refine` steps of ascent each, which keeps at most `max_bytes`.
+    pub fn new(
+        abstractions: &Abstractions,
+        predictor: Predictor,
+        refine: usize,
+        max_bytes: usize,
+    ) -> Learned {
+        let config = LagrangianConfig { steps: refine, start: Start::Uniform, max_bytes };
+        let refinement = (refine > 0).then(|| Lagrangian::new(abstractions, config));
         Learned { predictor, refinement }
     }
 }
@@ -44,5 +48,10 @@ impl Partitioner for Learned {
                 ascent.partition_from(abstractions, state, shares, beat)
             }
         }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let refinement = self.refinement.as_ref().map_or(0, Lagrangian::memory_bytes);
+        self.predictor.bytes() + refinement
     }
 }

@@ -164,6 +164,9 @@ pub struct Predictor {
 }
 
 impl Predictor {
+    /// What a (pattern, abstract state) takes in the table of known ones, roughly.
+    const ENTRY_BYTES: usize = 24;
+
     /// Prepares a model for a task; it keeps about `memory_limit` bytes at most.
     pub fn new(
         task: &Task,
@@ -204,7 +207,8 @@ impl Predictor {
 
     /// The share of its operator's cost that each pair receives in a state.
     pub fn shares(&mut self, abstractions: &Abstractions, state: &[Value]) -> &[f32] {
-        if self.inference.is_full() || 4 * self.tokens.len() > self.memory_limit {
+        let bytes = 4 * self.tokens.len() + Predictor::ENTRY_BYTES * self.known.len();
+        if self.inference.is_full() || bytes > self.memory_limit {
             self.forget();
         }
         self.find_tokens(abstractions, state);
@@ -226,7 +230,10 @@ impl Predictor {
 
     /// Bytes held between states, roughly.
     pub fn bytes(&self) -> usize {
-        self.features.bytes() + self.inference.bytes() + 4 * self.tokens.len()
+        self.features.bytes()
+            + self.inference.bytes()
+            + 4 * self.tokens.len()
+            + Predictor::ENTRY_BYTES * self.known.len()
     }
 
     fn forget(&mut self) {

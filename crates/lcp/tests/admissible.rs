@@ -118,7 +118,7 @@ fn no_weights_make_the_heuristic_inadmissible() {
                                 1 << 16,
                             )
                             .expect("the patterns are the task's");
-                            let learned = Learned::new(&abstractions, predictor, refine);
+                            let learned = Learned::new(&abstractions, predictor, refine, 1 << 20);
                             (abstractions.clone(), learned)
                         });
                     }
@@ -150,7 +150,7 @@ fn a_self_trained_network_is_admissible_and_learns() {
                 1 << 20,
             )
             .expect("the patterns are the task's");
-            (abstractions.clone(), Learned::new(&abstractions, predictor, 0))
+            (abstractions.clone(), Learned::new(&abstractions, predictor, 0, 1 << 20))
         });
     }
     assert!(after > before, "training raised the bound from {before} to {after}");

@@ -49,7 +49,7 @@ fn every_state(is_asked: impl Fn(&Row) -> bool) {
         let task = row.task();
         let abstractions = abstractions(&task);
         let scp = Saturated::new(&abstractions);
-        let mut heuristic = EveryState::with_memory(abstractions, scp);
+        let mut heuristic = EveryState::with_memory(abstractions, scp, usize::MAX);
         let started = processor_time();
         let result = astar(&task, &mut heuristic, Config::default());
         let seconds = (processor_time() - started).as_secs_f64();

@@ -5,8 +5,8 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, S
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::Estimate;
 use planner::partition::{
-    CostPartitioning, InteriorSolver, Lagrangian, LagrangianConfig, Ocp, PartitionScratch,
-    Partitioner, Saturated, Start, Uniform,
+    CostPartitioning, InteriorSolver, Lagrangian, LagrangianConfig, Ocp, OcpConfig,
+    PartitionScratch, Partitioner, Saturated, Start, Uniform,
 };
 use planner::task::{Cost, Task, Value};
 use planner::testing::{StateSpace, random_task, rng};
@@ -104,12 +104,13 @@ fn value(abstractions: &Abstractions, partitioner: &mut dyn Partitioner, state: 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Warm starts included: one partitioner serves all states of a task.
+    /// Warm starts included: one partitioner serves all states of a task, whatever it may keep.
     #[test]
-    fn ocp_is_the_linear_program_rounded_up(seed: u64) {
+    fn ocp_is_the_linear_program_rounded_up(seed: u64, max_bytes in 0usize..30_000) {
         let task = random_task(seed);
         let abstractions = abstractions(&task);
-        let mut ocp = Ocp::new(&abstractions);
+        let bounded = OcpConfig { max_bytes, ..OcpConfig::default() };
+        let mut ocp = Ocp::with_config(&abstractions, bounded);
         for (state, h_star) in some_states(&task, &abstractions, seed) {
             let optimum = linear_program(&abstractions, &state);
             let h = value(&abstractions, &mut ocp, &state);
@@ -120,6 +121,12 @@ proptest! {
             let bounds = ocp.bounds();
             prop_assert!(bounds.lower <= optimum + 1e-5 * optimum.max(1.0));
             prop_assert!(bounds.upper >= optimum - 1e-5 * optimum.max(1.0));
+
+            // One that keeps nothing has only what the state itself needs.
+            let nothing = OcpConfig { max_bytes: 0, ..OcpConfig::default() };
+            let mut forgetful = Ocp::with_config(&abstractions, nothing);
+            value(&abstractions, &mut forgetful, &state);
+            prop_assert!(ocp.memory_bytes() <= forgetful.memory_bytes() + max_bytes);
         }
         prop_assert_eq!(ocp.statistics().open, 0);
     }
@@ -151,7 +158,7 @@ proptest! {
         let task = random_task(seed);
         let abstractions = abstractions(&task);
         let mut ocp = Ocp::new(&abstractions);
-        let cold = LagrangianConfig { steps: 60, start: Start::Uniform };
+        let cold = LagrangianConfig { steps: 60, start: Start::Uniform, ..LagrangianConfig::default() };
         let mut others: [Box<dyn Partitioner>; 4] = [
             Box::new(Uniform),
             Box::new(Saturated::new(&abstractions)),

@@ -142,7 +142,7 @@ proptest! {
         let tiny = StoredConfig { max_bytes: 1, ..eager };
         let heuristics: [Box<dyn Heuristic>; 5] = [
             Box::new(EveryState::new(abstractions.clone(), Uniform)),
-            Box::new(EveryState::with_memory(abstractions.clone(), scp.clone())),
+            Box::new(EveryState::with_memory(abstractions.clone(), scp.clone(), usize::MAX)),
             Box::new(Stored::new(abstractions.clone(), Uniform, eager)),
             Box::new(Stored::new(abstractions.clone(), scp.clone(), eager)),
             Box::new(Stored::new(abstractions.clone(), scp, tiny)),

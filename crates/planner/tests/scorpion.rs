@@ -47,7 +47,7 @@ fn scp_for_every_state_expands_as_many_states_as_scorpion() {
     let quick = rows("scp").into_iter().filter(|row| row.search_s.is_some_and(|s| s < 0.05));
     compare(quick, |_, abstractions| {
         let scp = Saturated::new(&abstractions);
-        Box::new(EveryState::with_memory(abstractions, scp))
+        Box::new(EveryState::with_memory(abstractions, scp, usize::MAX))
     });
 }
 

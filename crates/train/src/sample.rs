@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 use lcp::self_training::walk::random_walk_states;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Estimate, EveryState, Heuristic};
-use planner::partition::{CostPartitioning, Ocp, PartitionScratch, Partitioner, Saturated};
+use planner::partition::{
+    CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner, Saturated,
+};
 use planner::search::{self, Limits, Outcome};
 use planner::task::{OpId, Task, Value};
 use rand::{RngExt, SeedableRng};
@@ -338,7 +340,10 @@ struct Labeller {
 
 impl Labeller {
     fn new(abstractions: &Abstractions) -> Labeller {
-        let ocp = Ocp::with_gap(abstractions, LABEL_GAP);
+        let ocp = Ocp::with_config(
+            abstractions,
+            OcpConfig { gap: Some(LABEL_GAP), ..OcpConfig::default() },
+        );
         Labeller { ocp, scratch: PartitionScratch::default() }
     }
 

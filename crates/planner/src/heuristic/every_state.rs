@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::tables::TableStore;
 use super::{Estimate, Heuristic, HeuristicStatistics};
 use crate::abstraction::Abstractions;
-use crate::partition::{PartitionScratch, Partitioner};
+use crate::partition::{CostPartitioning, PartitionScratch, Partitioner};
 use crate::task::Value;
 
 /// Makes a partitioning for every state it evaluates.
@@ -20,11 +20,13 @@ use crate::task::Value;
 pub struct EveryState<P> {
     abstractions: Arc<Abstractions>,
     partitioner: P,
-    /// The partitionings found so far, if they are remembered.
+    /// The partitionings found so far, if they are remembered, and the most bytes of them.
     memory: Option<TableStore>,
+    max_bytes: usize,
     scratch: PartitionScratch,
     computed: usize,
-    time: Duration,
+    partition_time: Duration,
+    distances_time: Duration,
 }
 
 impl<P: Partitioner> EveryState<P> {
@@ -34,18 +36,34 @@ impl<P: Partitioner> EveryState<P> {
             abstractions,
             partitioner,
             memory: None,
+            max_bytes: 0,
             scratch: PartitionScratch::default(),
             computed: 0,
-            time: Duration::ZERO,
+            partition_time: Duration::ZERO,
+            distances_time: Duration::ZERO,
         }
     }
 
     /// The value of a state is the maximum over its partitioning and those kept for earlier
-    /// states; kept are those that beat all earlier ones at their own state.
-    pub fn with_memory(abstractions: Arc<Abstractions>, partitioner: P) -> EveryState<P> {
+    /// states; kept are those that beat all earlier ones at their own state, until their tables
+    /// take `max_bytes`.
+    pub fn with_memory(
+        abstractions: Arc<Abstractions>,
+        partitioner: P,
+        max_bytes: usize,
+    ) -> EveryState<P> {
         let scale = partitioner.scale(&abstractions);
         let memory = Some(TableStore::new(abstractions.clone(), scale));
-        EveryState { memory, ..EveryState::new(abstractions, partitioner) }
+        EveryState { memory, max_bytes, ..EveryState::new(abstractions, partitioner) }
+    }
+
+    /// Keeps the tables of a partitioning if there is room.
+    fn remember(&mut self, found: &CostPartitioning) {
+        let Some(memory) = &mut self.memory else { return };
+        let distances = found.goal_distances(&self.abstractions, &mut self.scratch);
+        if memory.memory_bytes() + memory.bytes_to_push(&distances) <= self.max_bytes {
+            memory.push(&distances);
+        }
     }
 }
 
@@ -58,19 +76,20 @@ impl<P: Partitioner> Heuristic for EveryState<P> {
         let started = Instant::now();
         self.computed += 1;
         let found = self.partitioner.partition(&self.abstractions, state, known);
-        let Some(partitioning) = found else {
-            self.time += started.elapsed();
-            return Estimate::AtLeast(known.unwrap_or(0));
-        };
-        let estimate = partitioning.evaluate(&self.abstractions, state, &mut self.scratch);
-        self.time += started.elapsed();
-        let Estimate::AtLeast(h) = estimate else { return Estimate::DeadEnd };
-        if let Some(memory) = &mut self.memory
-            && known.is_some_and(|known| h > known)
+        self.partition_time += started.elapsed();
+        let Some(found) = found else { return Estimate::AtLeast(known.unwrap_or(0)) };
+        let started = Instant::now();
+        let estimate = found.evaluate(&self.abstractions, state, &mut self.scratch);
+        if let (Estimate::AtLeast(h), Some(known)) = (estimate, known)
+            && h > known
         {
-            memory.push(&partitioning.goal_distances(&self.abstractions, &mut self.scratch));
+            self.remember(&found);
         }
-        Estimate::AtLeast(known.map_or(h, |known| known.max(h)))
+        self.distances_time += started.elapsed();
+        match (estimate, known) {
+            (Estimate::AtLeast(h), Some(known)) => Estimate::AtLeast(h.max(known)),
+            (estimate, _) => estimate,
+        }
     }
 
     fn statistics(&self) -> HeuristicStatistics {
@@ -79,10 +98,11 @@ impl<P: Partitioner> Heuristic for EveryState<P> {
             patterns: self.abstractions.len(),
             partitions: tables.map_or(0, TableStore::len),
             partitions_computed: self.computed,
-            memory_bytes: self.abstractions.memory_bytes()
-                + tables.map_or(0, TableStore::memory_bytes),
-            partition_s: self.time.as_secs_f64(),
-            ..HeuristicStatistics::default()
+            transition_bytes: self.abstractions.memory_bytes(),
+            table_bytes: tables.map_or(0, TableStore::memory_bytes),
+            partitioner_bytes: self.partitioner.memory_bytes(),
+            partition_s: self.partition_time.as_secs_f64(),
+            distances_s: self.distances_time.as_secs_f64(),
         }
     }
 }

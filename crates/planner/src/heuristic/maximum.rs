@@ -43,7 +43,8 @@ impl Heuristic for Maximum {
             patterns: self.abstractions.len(),
             partitions: self.store.len(),
             partitions_computed: self.store.len(),
-            memory_bytes: self.abstractions.memory_bytes() + self.store.memory_bytes(),
+            transition_bytes: self.abstractions.memory_bytes(),
+            table_bytes: self.store.memory_bytes(),
             ..HeuristicStatistics::default()
         }
     }

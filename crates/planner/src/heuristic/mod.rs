@@ -85,10 +85,21 @@ pub struct HeuristicStatistics {
     pub partitions: usize,
     /// Cost partitionings computed in all.
     pub partitions_computed: usize,
-    /// Bytes held by transitions and distance tables.
-    pub memory_bytes: usize,
+    /// Bytes held by the transitions of projections and what belongs to them.
+    pub transition_bytes: usize,
+    /// Bytes held by the distance tables of stored partitionings.
+    pub table_bytes: usize,
+    /// Bytes that whatever makes partitionings keeps from one to the next.
+    pub partitioner_bytes: usize,
     /// Seconds spent predicting or computing partitions.
     pub partition_s: f64,
     /// Seconds spent computing goal distances for them.
     pub distances_s: f64,
+}
+
+impl HeuristicStatistics {
+    /// Bytes held in all.
+    pub fn memory_bytes(&self) -> usize {
+        self.transition_bytes + self.table_bytes + self.partitioner_bytes
+    }
 }

@@ -131,12 +131,12 @@ struct Tour {
 }
 
 impl Ascent {
-    /// An ascent that begins with uniform shares.
-    pub(super) fn new(abstractions: &Abstractions) -> Ascent {
+    /// An ascent that begins with uniform shares and keeps at most `max_bytes` of networks.
+    pub(super) fn new(abstractions: &Abstractions, max_bytes: usize) -> Ascent {
         let classes = Rc::new(Classes::new(abstractions));
         let (num_slots, num_classes) = (classes.num_slots(), classes.len());
         Ascent {
-            known_networks: Networks::new(abstractions.len()),
+            known_networks: Networks::new(abstractions.len(), max_bytes),
             search: PathSearch::default(),
             weights: vec![1.0; num_slots],
             networks: Vec::new(),
@@ -167,6 +167,16 @@ impl Ascent {
     /// The network of each pattern for the current state.
     pub(super) fn networks(&self) -> &[Rc<Network>] {
         &self.networks
+    }
+
+    /// Bytes of heap memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let by_slot = size_of::<Slot>() + 5 * size_of::<f64>();
+        let by_class = size_of::<f64>() + 2 * size_of::<Range<u32>>();
+        self.classes.memory_bytes()
+            + self.known_networks.memory_bytes(&self.networks)
+            + by_slot * self.classes.num_slots()
+            + by_class * self.classes.len()
     }
 
     /// What is known of the current state.

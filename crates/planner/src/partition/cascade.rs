@@ -52,4 +52,8 @@ impl<A: Partitioner, B: Partitioner> Partitioner for Cascade<A, B> {
         let better = self.thorough.partition(abstractions, state, h);
         Some(better.filter(|better| value(better) > h).unwrap_or(found))
     }
+
+    fn memory_bytes(&self) -> usize {
+        self.cheap.memory_bytes() + self.thorough.memory_bytes()
+    }
 }

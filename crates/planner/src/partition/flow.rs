@@ -166,6 +166,14 @@ impl Classes {
         self.label_offsets[label as usize]..self.label_offsets[label as usize + 1]
     }
 
+    /// Bytes of heap memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let by_class = size_of::<f64>() + size_of::<u32>();
+        by_class * self.len()
+            + 4 * size_of::<u32>() * self.num_slots()
+            + 4 * (self.slot_of_pair.len() + self.first_label.len() + self.label_offsets.len())
+    }
+
     /// The slot of each pair of the collection.
     pub(super) fn slot_of_pair(&self) -> &[u32] {
         &self.slot_of_pair
@@ -280,11 +288,15 @@ impl Network {
         })
     }
 
+    /// What a place in the table of known networks takes, roughly.
+    const ENTRY_BYTES: usize = 48;
+
     fn memory_bytes(&self) -> usize {
         4 * self.first_arc.len()
             + size_of::<Arc>() * self.arcs.len()
             + size_of::<(u32, Range<u32>)>() * self.labels.len()
             + size_of::<Network>()
+            + Network::ENTRY_BYTES
     }
 }
 
@@ -293,15 +305,20 @@ impl Network {
 pub(super) struct Networks {
     known: Vec<FxHashMap<u32, Rc<Network>>>,
     bytes: usize,
+    max_bytes: usize,
 }
 
-/// Networks are forgotten when they take more than this.
-const MOST_NETWORK_BYTES: usize = 256 << 20;
-
 impl Networks {
-    /// No networks yet, for a collection of this many patterns.
-    pub(super) fn new(num_patterns: usize) -> Networks {
-        Networks { known: vec![FxHashMap::default(); num_patterns], bytes: 0 }
+    /// No networks yet, for a collection of this many patterns; all are forgotten when they
+    /// would take more than `max_bytes`.
+    pub(super) fn new(num_patterns: usize, max_bytes: usize) -> Networks {
+        Networks { known: vec![FxHashMap::default(); num_patterns], bytes: 0, max_bytes }
+    }
+
+    /// Bytes of heap memory, that of the current networks included.
+    pub(super) fn memory_bytes(&self, current: &[Rc<Network>]) -> usize {
+        let forgotten = current.iter().filter(|network| Rc::strong_count(network) == 1);
+        self.bytes + forgotten.map(|network| network.memory_bytes()).sum::<usize>()
     }
 
     /// The network of each pattern for a state that is no dead end of any projection.
@@ -313,18 +330,26 @@ impl Networks {
         networks: &mut Vec<Rc<Network>>,
     ) {
         networks.clear();
-        if self.bytes > MOST_NETWORK_BYTES {
-            self.known.iter_mut().for_each(FxHashMap::clear);
+        for p in abstractions.ids() {
+            let source = abstractions.projection(p).abstract_state(state);
+            let known = self.known[p.index()].get(&source).cloned();
+            networks.push(known.unwrap_or_else(|| {
+                let network = Rc::new(Network::new(abstractions, classes, p, source));
+                self.keep(p, source, &network);
+                network
+            }));
+        }
+    }
+
+    fn keep(&mut self, pattern: PatternId, source: u32, network: &Rc<Network>) {
+        let bytes = network.memory_bytes();
+        if self.bytes + bytes > self.max_bytes {
+            self.known.iter_mut().for_each(|known| *known = FxHashMap::default());
             self.bytes = 0;
         }
-        for (p, known) in abstractions.ids().zip(&mut self.known) {
-            let source = abstractions.projection(p).abstract_state(state);
-            let network = known.entry(source).or_insert_with(|| {
-                let network = Network::new(abstractions, classes, p, source);
-                self.bytes += network.memory_bytes();
-                Rc::new(network)
-            });
-            networks.push(Rc::clone(network));
+        if bytes <= self.max_bytes {
+            self.bytes += bytes;
+            self.known[pattern.index()].insert(source, Rc::clone(network));
         }
     }
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{CostPartitioning, GoalDistances, GreedyOrders, PartitionScratch};
+use super::{CostPartitioning, GoalDistances, GreedyOrders, MEMORY_LIMIT, PartitionScratch};
 use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
 use crate::heuristic::Estimate;
 use crate::task::{Cost, RandomWalk, Task, Value};
@@ -36,6 +36,8 @@ pub struct ZeroOneConfig {
     pub samples: usize,
     /// Ends after this many orders in a row that were not kept.
     pub patience: usize,
+    /// Ends when the partitionings kept and their tables take this many bytes.
+    pub max_bytes: usize,
 }
 
 impl Default for ZeroOneConfig {
@@ -45,6 +47,7 @@ impl Default for ZeroOneConfig {
             improvement_time: Duration::from_secs(2),
             samples: 1000,
             patience: 5000,
+            max_bytes: 2 * MEMORY_LIMIT,
         }
     }
 }
@@ -56,6 +59,8 @@ pub fn zero_one_partitionings(
     config: &ZeroOneConfig,
 ) -> Vec<CostPartitioning> {
     let deadline = Instant::now() + config.time;
+    let most =
+        config.max_bytes / (4 * (abstractions.num_states() + abstractions.num_pairs())).max(1);
     let mut greedy = GreedyOrders::new(abstractions);
     let mut climb = Climb::new(abstractions, &task.initial);
     let mut walks = Walks {
@@ -91,7 +96,8 @@ pub fn zero_one_partitionings(
         } else {
             in_vain += 1;
         }
-        if in_vain >= config.patience || Instant::now() >= deadline {
+        let is_full = kept.len() >= most;
+        if is_full || in_vain >= config.patience || Instant::now() >= deadline {
             return kept;
         }
         state = walks.state();

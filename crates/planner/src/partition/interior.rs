@@ -21,6 +21,7 @@
 
 use std::rc::Rc;
 
+use super::MEMORY_LIMIT;
 use super::flow::{Classes, Network, Networks};
 use super::program::Program;
 use crate::abstraction::Abstractions;
@@ -53,7 +54,7 @@ impl InteriorSolver {
     pub fn new(abstractions: &Abstractions) -> InteriorSolver {
         InteriorSolver {
             classes: Classes::new(abstractions),
-            known_networks: Networks::new(abstractions.len()),
+            known_networks: Networks::new(abstractions.len(), MEMORY_LIMIT),
             networks: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@
 //! Cost of a step: at most one shortest path in each projection.
 
 use super::ascent::{Ascent, Bounds, StepSizes, TOLERANCE};
-use super::{CostPartitioning, Partitioner};
+use super::{CostPartitioning, MEMORY_LIMIT, Partitioner};
 use crate::abstraction::Abstractions;
 use crate::task::{Cost, Value};
 
@@ -20,6 +20,8 @@ pub struct LagrangianConfig {
     pub steps: usize,
     /// Where the ascent for a state begins.
     pub start: Start,
+    /// The most bytes of what is known of abstract states, kept for the next state that has them.
+    pub max_bytes: usize,
 }
 
 /// Where the ascent for a state begins.
@@ -38,7 +40,7 @@ impl LagrangianConfig {
 
 impl Default for LagrangianConfig {
     fn default() -> LagrangianConfig {
-        LagrangianConfig { steps: 100, start: Start::Previous }
+        LagrangianConfig { steps: 100, start: Start::Previous, max_bytes: MEMORY_LIMIT }
     }
 }
 
@@ -61,7 +63,7 @@ pub struct Lagrangian {
 impl Lagrangian {
     /// An ascent on the partitionings of a collection.
     pub fn new(abstractions: &Abstractions, config: LagrangianConfig) -> Lagrangian {
-        Lagrangian { config, ascent: Ascent::new(abstractions), steps: 0 }
+        Lagrangian { config, ascent: Ascent::new(abstractions, config.max_bytes), steps: 0 }
     }
 
     /// The steps made so far, for all states.
@@ -135,5 +137,9 @@ impl Partitioner for Lagrangian {
             self.ascent.forget();
         }
         self.climb(abstractions, state, beat)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.ascent.memory_bytes()
     }
 }

@@ -34,13 +34,16 @@ pub use cascade::Cascade;
 pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
 pub use interior::{InteriorPartitioning, InteriorSolver};
 pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
-pub use ocp::{Ocp, OcpStatistics};
+pub use ocp::{Ocp, OcpConfig, OcpStatistics};
 pub use saturate::saturate;
 pub use scp::{GreedyOrders, Saturated};
 pub use uniform::Uniform;
 
 /// A cost in parts of a unit; how many parts a unit has is said by the partitioning.
 pub type ScaledCost = u32;
+
+/// The most bytes that a partitioner keeps from one state to the next unless told otherwise.
+pub const MEMORY_LIMIT: usize = 256 << 20;
 
 /// Makes partitionings for states.
 pub trait Partitioner {
@@ -64,6 +67,11 @@ pub trait Partitioner {
         state: &[Value],
         beat: Option<Cost>,
     ) -> Option<CostPartitioning>;
+
+    /// Bytes of heap memory that it keeps from one state to the next, roughly.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
 }
 
 impl<P: Partitioner + ?Sized> Partitioner for Box<P> {
@@ -82,6 +90,10 @@ impl<P: Partitioner + ?Sized> Partitioner for Box<P> {
         beat: Option<Cost>,
     ) -> Option<CostPartitioning> {
         (**self).partition(abstractions, state, beat)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        (**self).memory_bytes()
     }
 }
 

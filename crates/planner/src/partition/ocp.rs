@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 
 use super::ascent::{Ascent, Bounds, StepSizes, TOLERANCE};
 use super::master::{self, MasterSolution, Path};
-use super::{CostPartitioning, PartitionScratch, Partitioner};
+use super::{CostPartitioning, MEMORY_LIMIT, PartitionScratch, Partitioner};
 use crate::abstraction::{Abstractions, PatternId};
 use crate::heuristic::Estimate;
 use crate::task::{Cost, Value};
@@ -43,8 +43,21 @@ const MOST_ROUNDS: usize = 100;
 const MOST_KEPT: usize = 8;
 const LEAST_KEPT: f64 = 1e-3;
 
-/// Known paths are dropped when there are more than this.
-const MOST_PATHS: usize = 1 << 20;
+/// How close to the optimum to go, and what to keep.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OcpConfig {
+    /// How far apart the bounds may stay, relative to the optimum; without it they need only
+    /// round to the same integer.
+    pub gap: Option<f64>,
+    /// The most bytes of what is known of abstract states, kept for the next state that has them.
+    pub max_bytes: usize,
+}
+
+impl Default for OcpConfig {
+    fn default() -> OcpConfig {
+        OcpConfig { gap: None, max_bytes: MEMORY_LIMIT }
+    }
+}
 
 /// Figures of all calls so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,14 +76,12 @@ pub struct OcpStatistics {
 /// Makes optimal partitionings.
 #[derive(Clone, Debug)]
 pub struct Ocp {
-    /// How far apart the bounds may stay, relative to the optimum; without it they need only
-    /// round to the same integer.
-    gap: Option<f64>,
+    config: OcpConfig,
     ascent: Ascent,
     scratch: PartitionScratch,
     /// By pattern and abstract state: paths that were worth having.
     known: Vec<FxHashMap<u32, Known>>,
-    num_known: usize,
+    known_bytes: usize,
     /// By pattern: the paths in the current state's master problem.
     paths: Vec<Vec<Path>>,
     /// By label: its slots in the current state's master problem.
@@ -91,17 +102,36 @@ struct Known {
     flow: Vec<(u32, f64)>,
 }
 
+impl Known {
+    /// Bytes of memory, its place in the table included; nothing if there is nothing to know.
+    fn memory_bytes(&self) -> usize {
+        if self.paths.is_empty() {
+            return 0;
+        }
+        let paths: usize = self.paths.iter().map(|path| size_of::<Path>() + 4 * path.len()).sum();
+        2 * size_of::<Known>()
+            + paths
+            + size_of::<(u32, u32)>() * self.slots.len()
+            + size_of::<(u32, f64)>() * self.flow.len()
+    }
+}
+
 impl Ocp {
     /// Optimal partitionings for a collection.
     pub fn new(abstractions: &Abstractions) -> Ocp {
-        let ascent = Ascent::new(abstractions);
+        Ocp::with_config(abstractions, OcpConfig::default())
+    }
+
+    /// Partitionings as exact as the configuration says.
+    pub fn with_config(abstractions: &Abstractions, config: OcpConfig) -> Ocp {
+        let ascent = Ascent::new(abstractions, config.max_bytes / 2);
         let classes = Rc::clone(ascent.classes());
         Ocp {
-            gap: None,
+            config,
             ascent,
             scratch: PartitionScratch::default(),
             known: vec![FxHashMap::default(); abstractions.len()],
-            num_known: 0,
+            known_bytes: 0,
             paths: vec![Vec::new(); abstractions.len()],
             slots: FxHashMap::default(),
             flow: vec![0.0; classes.num_slots()],
@@ -110,14 +140,9 @@ impl Ocp {
         }
     }
 
-    /// Partitionings whose value is within a share `gap` of the optimum, integer or not.
-    pub fn with_gap(abstractions: &Abstractions, gap: f64) -> Ocp {
-        Ocp { gap: Some(gap), ..Ocp::new(abstractions) }
-    }
-
     fn is_done(&self) -> bool {
         let bounds = self.ascent.bounds();
-        match self.gap {
+        match self.config.gap {
             None => bounds.are_closed(),
             Some(gap) => bounds.upper - bounds.lower <= gap * bounds.upper,
         }
@@ -235,10 +260,6 @@ impl Ocp {
         state: &[Value],
         solution: &MasterSolution,
     ) {
-        if self.num_known > MOST_PATHS {
-            self.known.iter_mut().for_each(FxHashMap::clear);
-            self.num_known = 0;
-        }
         let classes = self.ascent.classes();
         let is_used = |slot: &u32| {
             let cost = solution.costs.get(slot).copied().unwrap_or(0.0);
@@ -249,7 +270,7 @@ impl Ocp {
         for (p, (paths, shares)) in abstractions.ids().zip(self.paths.iter_mut().zip(shares)) {
             let source = abstractions.projection(p).abstract_state(state);
             let known = self.known[p.index()].entry(source).or_default();
-            self.num_known -= known.paths.len();
+            self.known_bytes -= known.memory_bytes();
             let mut used: Vec<(f64, Path)> = shares.iter().copied().zip(paths.drain(..)).collect();
             used.sort_by(|a, b| b.0.total_cmp(&a.0));
             used.truncate(MOST_KEPT);
@@ -268,8 +289,8 @@ impl Ocp {
                     known.slots.push((label, slots[0]));
                 }
             }
-            self.num_known += known.paths.len();
             known.flow.clear();
+            self.known_bytes += known.memory_bytes();
         }
         for (&slot, &amount) in &solution.flow {
             let p = classes.pattern(slot) as usize;
@@ -277,6 +298,11 @@ impl Ocp {
             let source = projection.abstract_state(state);
             let known = self.known[p].get_mut(&source).expect("remembered above");
             known.flow.push((slot, amount));
+            self.known_bytes += size_of::<(u32, f64)>();
+        }
+        if self.known_bytes > self.config.max_bytes / 2 {
+            self.known.iter_mut().for_each(|known| *known = FxHashMap::default());
+            self.known_bytes = 0;
         }
     }
 }
@@ -342,5 +368,9 @@ impl Partitioner for Ocp {
             self.statistics.open += 1;
         }
         Some(partitioning)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.ascent.memory_bytes() + self.known_bytes + 8 * (self.flow.len() + self.largest.len())
     }
 }
