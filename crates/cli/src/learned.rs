@@ -94,7 +94,7 @@ impl LearnedArgs {
         let memory = memory_limit(limits);
         let model = self.find_model(task)?;
         let predictor = match model {
-            Some(model) => Predictor::new(task, abstractions, &model, softmax, memory)?,
+            Some(model) => Predictor::new(task, abstractions, &model, softmax, memory),
             None => {
                 let mut settings = SelfTraining { seed: self.seed, ..SelfTraining::default() };
                 settings.fit(abstractions);
@@ -104,9 +104,9 @@ impl LearnedArgs {
                     flag.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed))
                 };
                 let mut go_on = || Instant::now() < until && !interrupted();
-                let trained = train(task, abstractions, &settings, &mut go_on)?;
+                let trained = train(task, abstractions, &settings, &mut go_on);
                 let (vocabulary, weights) = (trained.vocabulary, trained.weights);
-                Predictor::from_parts(task, abstractions, vocabulary, weights, softmax, memory)?
+                Predictor::from_parts(task, abstractions, vocabulary, weights, softmax, memory)
             }
         };
         let max_bytes = partitioner_bytes(limits.memory_bytes);

@@ -50,6 +50,9 @@ pub(crate) struct Args {
     /// L, the number of refinements
     #[arg(short = 'L', long, value_name = "L")]
     iterations: Option<usize>,
+    /// Whether rows have distance features, which see further than L steps
+    #[arg(long, value_name = "true | false", num_args = 0..=1, default_missing_value = "true")]
+    distances: Option<bool>,
     /// Ignore colours that occur in fewer training tasks
     #[arg(long, value_name = "TASKS")]
     min_support: Option<usize>,
@@ -142,6 +145,7 @@ impl Args {
         set(&mut config.loss, self.loss);
         set(&mut config.graph, self.graph);
         set(&mut config.iterations, self.iterations);
+        set(&mut config.distances, self.distances);
         set(&mut config.min_support, self.min_support);
         set(&mut config.network.width, self.width.map(|width| Some(width).filter(|&w| w > 0)));
         set(&mut config.network.layers, self.layers);

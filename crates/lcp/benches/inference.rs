@@ -14,9 +14,9 @@ use cpu::seconds;
 use lcp::graph::GraphKind;
 use lcp::network::weights::Weights;
 use lcp::network::{NetworkConfig, TokenScope};
-use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax, feature_generator};
+use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::self_training::walk::random_walk_states;
-use lcp::wl::VocabularyBuilder;
+use lcp::wl::{FeatureGenerator, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::PartitionScratch;
 use planner::task::{OpId, Operator, Task, Value};
@@ -64,8 +64,7 @@ fn measure(problem: &Path, task: &Task) {
         weights.clone(),
         Softmax::Masked,
         MEMORY_LIMIT,
-    )
-    .expect("the patterns are the task's");
+    );
     let mut scratch = PartitionScratch::default();
     let rounds =
         [("cold, states of random walks", &states), ("states in order of search", &neighbours)];
@@ -91,12 +90,11 @@ fn measure(problem: &Path, task: &Task) {
     }
 
     // The dense network on a few states, and the same shares.
-    let mut generator =
-        feature_generator(task, &abstractions, vocabulary, usize::MAX).expect("as above");
+    let mut generator = FeatureGenerator::new(task, &abstractions, vocabulary, usize::MAX);
     let mut dense_s = 0.0;
     let mut error = 0.0f32;
     for state in &states[..3] {
-        let rows = generator.state_rows(state);
+        let rows = generator.state_rows(&abstractions, state);
         let input = common::dense::Input::new(&abstractions, &rows, config.input);
         let start = seconds();
         let alpha = common::dense::forward(&weights, &input, TokenScope::Relevant);

@@ -1,7 +1,7 @@
 //! Self-training on one task each of many domains: how close to the optimal cost partitioning a
 //! few seconds of training on the task itself come, on states not trained on.
 //!
-//! `cargo bench -p lcp --bench self_training [-- [--seconds 5] [PROBLEM …]]`
+//! `cargo bench -p lcp --bench self_training [-- [--seconds 5] [--distances] [PROBLEM …]]`
 //!
 //! Without problems: the first supported one of each folder of the benchmark collection that is
 //! neither trivial nor too large for the reference.
@@ -35,11 +35,13 @@ const UNSEEN: usize = 20;
 
 fn main() {
     let mut budget = 5.0;
+    let mut distances = SelfTraining::default().distances;
     let mut problems: Vec<PathBuf> = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--seconds" => budget = args.next().and_then(|s| s.parse().ok()).expect("a number"),
+            "--distances" => distances = true,
             "--bench" => {}
             _ => problems.push(arg.into()),
         }
@@ -52,7 +54,7 @@ fn main() {
     for problems in groups {
         let measured = problems.iter().find_map(|problem| {
             let task = support::load(problem)?;
-            measure(problem, &task, budget)
+            measure(problem, &task, budget, distances)
         });
         if let Some((learned, saturated)) = measured {
             all += 1;
@@ -95,13 +97,13 @@ fn problems_of(files: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The mean ratios of the learned and the saturated partitioning; none if the task is unsuitable.
-fn measure(problem: &Path, task: &Task, budget: f64) -> Option<(f64, f64)> {
+fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<(f64, f64)> {
     let limits = PatternLimits { patterns: 3000, total_states: 1_000_000, ..Default::default() };
     let abstractions = Abstractions::new(task, &interesting_patterns(task, 2, &limits));
     if abstractions.num_pairs() > 400_000 {
         return None;
     }
-    let mut settings = SelfTraining::default();
+    let mut settings = SelfTraining { distances, ..SelfTraining::default() };
     settings.fit(&abstractions);
     let start = seconds();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -112,7 +114,7 @@ fn measure(problem: &Path, task: &Task, budget: f64) -> Option<(f64, f64)> {
         return None; // Hardly any states: nothing to learn.
     }
     let unseen = states.split_off(states.len() - UNSEEN);
-    let mut session = Session::new(task, &abstractions, &states, &settings).ok()?;
+    let mut session = Session::new(task, &abstractions, &states, &settings);
     let prepared = seconds();
     session.advance(&abstractions, &mut || seconds() - start < budget);
     session.finish(&abstractions);
@@ -126,8 +128,7 @@ fn measure(problem: &Path, task: &Task, budget: f64) -> Option<(f64, f64)> {
         best.weights.clone(),
         Softmax::Masked,
         MEMORY_LIMIT,
-    )
-    .ok()?;
+    );
     let mut learned = Learned::new(&abstractions, predictor, 0, usize::MAX);
     let mut saturated = Saturated::new(&abstractions);
     let mut ascent = Lagrangian::new(

@@ -134,12 +134,12 @@ impl<'t> Auto<'t> {
             let max_bytes = config.memory_limit / 2;
             Lagrangian::new(abstractions, LagrangianConfig { steps, start, max_bytes })
         };
-        let predictor = config.model.as_ref().and_then(|model| {
-            let softmax = Softmax::Masked;
-            Predictor::new(task, abstractions, model, softmax, config.memory_limit).ok()
-        });
-        let network = match predictor {
-            Some(predictor) => Network::Ready(Box::new(predictor)),
+        let network = match &config.model {
+            Some(model) => {
+                let (softmax, memory_limit) = (Softmax::Masked, config.memory_limit);
+                let predictor = Predictor::new(task, abstractions, model, softmax, memory_limit);
+                Network::Ready(Box::new(predictor))
+            }
             None => Network::Waiting,
         };
         Auto {
@@ -267,7 +267,7 @@ impl<'t> Auto<'t> {
             states.extend(asked.next());
         }
         states.extend(asked);
-        Session::new(self.task, abstractions, &states, &settings).ok()
+        Some(Session::new(self.task, abstractions, &states, &settings))
     }
 
     fn end_training(&self, abstractions: &Abstractions, session: &Session) -> Network {
@@ -284,7 +284,7 @@ impl<'t> Auto<'t> {
             Softmax::Masked,
             self.memory_limit,
         );
-        predictor.map_or(Network::None, |predictor| Network::Ready(Box::new(predictor)))
+        Network::Ready(Box::new(predictor))
     }
 }
 

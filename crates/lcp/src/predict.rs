@@ -18,7 +18,7 @@ use crate::network::tokens::Positions;
 use crate::network::train_pass::FeatureRows;
 use crate::network::weights::Weights;
 use crate::network::{NetworkConfig, TokenScope};
-use crate::wl::{FeatureError, FeatureGenerator, RowId, RowTable, Vocabulary};
+use crate::wl::{FeatureGenerator, RowId, RowTable, Vocabulary};
 
 /// Who competes for an operator's cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -174,7 +174,7 @@ impl Predictor {
         model: &Model,
         softmax: Softmax,
         memory_limit: usize,
-    ) -> Result<Predictor, FeatureError> {
+    ) -> Predictor {
         let (vocabulary, weights) = (model.vocabulary.clone(), model.weights.clone());
         Predictor::from_parts(task, abstractions, vocabulary, weights, softmax, memory_limit)
     }
@@ -187,10 +187,10 @@ impl Predictor {
         weights: Weights,
         softmax: Softmax,
         memory_limit: usize,
-    ) -> Result<Predictor, FeatureError> {
+    ) -> Predictor {
         let places = TaskPositions::new(abstractions, &weights.config, softmax);
-        let features = feature_generator(task, abstractions, vocabulary, memory_limit / 4)?;
-        Ok(Predictor {
+        let features = FeatureGenerator::new(task, abstractions, vocabulary, memory_limit / 4);
+        Predictor {
             generation: features.generation(),
             features,
             inference: Inference::new(weights, memory_limit / 2),
@@ -202,7 +202,7 @@ impl Predictor {
             memory_limit: memory_limit / 4,
             scores: Vec::new(),
             shares: vec![0.0; abstractions.num_pairs()],
-        })
+        }
     }
 
     /// The share of its operator's cost that each pair receives in a state.
@@ -260,7 +260,7 @@ impl Predictor {
 
     #[cold]
     fn compute_tokens(&mut self, abstractions: &Abstractions, state: &[Value]) {
-        let rows = self.features.state_rows(state);
+        let rows = self.features.state_rows(abstractions, state);
         // The rows of this state are complete, but older row numbers may have become invalid.
         if rows.generation() != self.generation {
             self.generation = rows.generation();
@@ -279,16 +279,6 @@ impl Predictor {
             self.known.insert((p.0, rank), start as u32);
         }
     }
-}
-
-/// The feature generator for the patterns of a task's projections.
-pub fn feature_generator(
-    task: &Task,
-    abstractions: &Abstractions,
-    vocabulary: Arc<Vocabulary>,
-    memory_limit: usize,
-) -> Result<FeatureGenerator, FeatureError> {
-    FeatureGenerator::new(task, &patterns_of(abstractions), vocabulary, memory_limit)
 }
 
 /// The patterns of a task's projections.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use example::example_task;
 use lcp::graph::GraphKind;
 use lcp::wl::{FeatureGenerator, VocabularyBuilder};
-use planner::abstraction::Pattern;
+use planner::abstraction::{Abstractions, Pattern};
 use planner::task::{OpId, VarId};
 
 /// The system's allocator, counting.
@@ -43,20 +43,20 @@ fn cached_look_ups_do_not_allocate() {
     let task = example_task();
     let patterns =
         [Pattern::new([VarId(0)]), Pattern::new([VarId(1)]), Pattern::new([VarId(0), VarId(1)])];
+    let abstractions = Abstractions::new(&task, &patterns);
     let states = [[0, 0], [0, 1], [1, 0], [1, 1]];
-    for kind in GraphKind::ALL {
-        let mut builder = VocabularyBuilder::new(kind, 2);
+    for (kind, distances) in GraphKind::ALL.into_iter().flat_map(|k| [(k, false), (k, true)]) {
+        let mut builder = VocabularyBuilder::new(kind, 2).distances(distances);
         builder.observe(&task, &patterns, &states);
         let vocabulary = Arc::new(builder.finish());
-        let mut generator =
-            FeatureGenerator::new(&task, &patterns, vocabulary, usize::MAX).unwrap();
+        let mut generator = FeatureGenerator::new(&task, &abstractions, vocabulary, usize::MAX);
 
         // Sums everything there is to look at; returns what it took.
         let mut look_up = || {
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             let mut sum = 0;
             for state in &states {
-                let rows = generator.state_rows(state);
+                let rows = generator.state_rows(&abstractions, state);
                 for p in 0..rows.num_patterns() {
                     let pattern = rows.pattern(p);
                     sum += pattern.rows().map(|(row, n)| row.0 + n).sum::<u32>() as usize;

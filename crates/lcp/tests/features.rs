@@ -2,6 +2,8 @@
 
 #[path = "common/brute_force.rs"]
 mod brute_force;
+#[path = "common/naive_distances.rs"]
+mod naive_distances;
 #[path = "common/tasks.rs"]
 mod tasks;
 
@@ -10,7 +12,8 @@ use std::sync::Arc;
 
 use lcp::graph::{GraphKind, TaskGraph};
 use lcp::wl::{FeatureGenerator, RowTable, Vocabulary, VocabularyBuilder};
-use planner::abstraction::Pattern;
+use naive_distances::Naive;
+use planner::abstraction::{Abstractions, Pattern};
 use planner::task::{OpId, Task, Value, VarId};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -37,11 +40,12 @@ fn states(task: &Task, seed: u64, count: usize) -> Vec<Vec<Value>> {
 fn vocabulary(
     kind: GraphKind,
     iterations: usize,
+    distances: bool,
     task: &Task,
     patterns: &[Pattern],
     states: &[Vec<Value>],
 ) -> Arc<Vocabulary> {
-    let mut builder = VocabularyBuilder::new(kind, iterations);
+    let mut builder = VocabularyBuilder::new(kind, iterations).distances(distances);
     builder.observe(task, patterns, states);
     Arc::new(builder.finish())
 }
@@ -62,7 +66,7 @@ fn rows_agree_with_brute_force() {
         // Some states are not seen in training: their new colours are to be dropped.
         let seen = states(&task, seed, 2);
         let all: Vec<_> = seen.iter().cloned().chain(states(&task, seed + 1000, 4)).collect();
-        let vocabulary = vocabulary(kind, iterations, &task, &patterns, &seen);
+        let vocabulary = vocabulary(kind, iterations, false, &task, &patterns, &seen);
         let names = vocabulary.feature_names();
 
         let mut known = vec![BTreeSet::new(); iterations + 1];
@@ -75,11 +79,12 @@ fn rows_agree_with_brute_force() {
             }
         }
 
+        let abstractions = Abstractions::new(&task, &patterns);
         let mut generator =
-            FeatureGenerator::new(&task, &patterns, vocabulary.clone(), UNLIMITED).unwrap();
+            FeatureGenerator::new(&task, &abstractions, vocabulary.clone(), UNLIMITED);
         let mut features: BTreeSet<String> = BTreeSet::new();
         for state in &all {
-            let rows = generator.state_rows(state);
+            let rows = generator.state_rows(&abstractions, state);
             for (p, pattern) in patterns.iter().enumerate() {
                 let graph = brute_force::graph(&task, kind, state, pattern.variables());
                 let colours = brute_force::wl(&graph, iterations, Some(&known));
@@ -142,11 +147,12 @@ fn the_whole_pattern_is_plain_wl() {
                 brute_force::rows(&plain, task.operators.len(), &brute_force::wl(&plain, 2, None));
 
             let patterns = [Pattern::new(everything.iter().copied())];
-            let vocabulary = vocabulary(kind, 2, &task, &patterns, std::slice::from_ref(&state));
+            let vocabulary =
+                vocabulary(kind, 2, false, &task, &patterns, std::slice::from_ref(&state));
             let names = vocabulary.feature_names();
-            let mut generator =
-                FeatureGenerator::new(&task, &patterns, vocabulary, UNLIMITED).unwrap();
-            let rows = generator.state_rows(&state);
+            let abstractions = Abstractions::new(&task, &patterns);
+            let mut generator = FeatureGenerator::new(&task, &abstractions, vocabulary, UNLIMITED);
+            let rows = generator.state_rows(&abstractions, &state);
             for (o, expected) in expected.iter().enumerate() {
                 let pattern = rows.pattern(0);
                 let index = pattern.row_of_operator(OpId::from(o));
@@ -168,21 +174,23 @@ fn names_and_order_change_no_row() {
         let other_patterns: Vec<_> = patterns.iter().rev().map(|p| other.pattern(p)).collect();
         let other_states: Vec<_> = states.iter().rev().map(|s| other.state(s)).collect();
 
-        let vocabulary = vocabulary(kind, 2, &task, &patterns, &states);
+        let distances = seed % 4 < 2;
+        let vocabulary = vocabulary(kind, 2, distances, &task, &patterns, &states);
         let other_vocabulary =
-            self::vocabulary(kind, 2, &other.task, &other_patterns, &other_states);
+            self::vocabulary(kind, 2, distances, &other.task, &other_patterns, &other_states);
         assert_eq!(
             serde_json::to_string(&*vocabulary).unwrap(),
             serde_json::to_string(&*other_vocabulary).unwrap(),
         );
 
-        let mut here = FeatureGenerator::new(&task, &patterns, vocabulary, UNLIMITED).unwrap();
+        let abstractions = Abstractions::new(&task, &patterns);
+        let other_abstractions = Abstractions::new(&other.task, &other_patterns);
+        let mut here = FeatureGenerator::new(&task, &abstractions, vocabulary, UNLIMITED);
         let mut there =
-            FeatureGenerator::new(&other.task, &other_patterns, other_vocabulary, UNLIMITED)
-                .unwrap();
+            FeatureGenerator::new(&other.task, &other_abstractions, other_vocabulary, UNLIMITED);
         for state in &states {
-            let here = here.state_rows(state);
-            let there = there.state_rows(&other.state(state));
+            let here = here.state_rows(&abstractions, state);
+            let there = there.state_rows(&other_abstractions, &other.state(state));
             for p in 0..patterns.len() {
                 let (a, b) = (here.pattern(p), there.pattern(patterns.len() - 1 - p));
                 let (rows_a, rows_b): (Vec<_>, Vec<_>) = (a.rows().collect(), b.rows().collect());
@@ -226,12 +234,13 @@ fn bounded_memory_changes_no_row() {
         let task = random_task(seed);
         let patterns = patterns(&task);
         let states = states(&task, seed, 30);
-        let vocabulary = vocabulary(GraphKind::Flg, 2, &task, &patterns, &states);
-        let mut free =
-            FeatureGenerator::new(&task, &patterns, vocabulary.clone(), UNLIMITED).unwrap();
-        let mut tight = FeatureGenerator::new(&task, &patterns, vocabulary, 1).unwrap();
+        let vocabulary = vocabulary(GraphKind::Flg, 2, seed % 2 == 0, &task, &patterns, &states);
+        let abstractions = Abstractions::new(&task, &patterns);
+        let mut free = FeatureGenerator::new(&task, &abstractions, vocabulary.clone(), UNLIMITED);
+        let mut tight = FeatureGenerator::new(&task, &abstractions, vocabulary, 1);
         for state in &states {
-            let (free, tight) = (free.state_rows(state), tight.state_rows(state));
+            let free = free.state_rows(&abstractions, state);
+            let tight = tight.state_rows(&abstractions, state);
             for p in 0..patterns.len() {
                 let (a, b) = (free.pattern(p), tight.pattern(p));
                 let (rows_a, rows_b): (Vec<_>, Vec<_>) = (a.rows().collect(), b.rows().collect());
@@ -256,10 +265,13 @@ fn vocabularies_survive_storage() {
         let patterns = patterns(&task);
         let states = states(&task, seed, 5);
         let kind = GraphKind::ALL[seed as usize % 3];
-        let vocabulary = vocabulary(kind, seed as usize % 4, &task, &patterns, &states);
+        let vocabulary =
+            vocabulary(kind, seed as usize % 4, seed % 5 < 2, &task, &patterns, &states);
         let text = serde_json::to_string(&*vocabulary).unwrap();
         let read: Vocabulary = serde_json::from_str(&text).unwrap();
         assert_eq!(read.iterations(), vocabulary.iterations());
+        assert_eq!(read.has_distances(), vocabulary.has_distances());
+        assert_eq!(read.num_features(), vocabulary.num_features());
         assert_eq!(read.feature_names(), vocabulary.feature_names());
         assert_eq!(serde_json::to_string(&read).unwrap(), text);
     }
@@ -292,9 +304,72 @@ fn broken_vocabularies_are_refused() {
             r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[[0,4294967295]],"features":[0]}"#,
             "end within",
         ),
+        (
+            r#"{"graph":"flg","edges":[],"initial":["a"],"refined":[],"features":[0],"distances":["forward 0"]}"#,
+            "of this version",
+        ),
     ];
     for (text, reason) in cases {
         let error = serde_json::from_str::<Vocabulary>(text).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
+}
+
+/// Checks every operator in every abstract state of every pattern; returns the features met.
+fn check_distances(what: &str, task: &Task, kind: GraphKind) -> BTreeSet<String> {
+    let patterns = patterns(task);
+    let abstractions = Abstractions::new(task, &patterns);
+    assert_eq!(abstractions.divisor(), 1, "costs are counted as they are");
+    let builder = || {
+        let mut builder = VocabularyBuilder::new(kind, 1);
+        builder.observe(task, &patterns, std::slice::from_ref(&task.initial));
+        builder
+    };
+    let plain = Arc::new(builder().finish());
+    let vocabulary = Arc::new(builder().distances(true).finish());
+    let names = vocabulary.feature_names();
+    let colours = plain.num_features();
+    assert_eq!(names.len(), vocabulary.num_features());
+    assert_eq!(names[..colours], plain.feature_names());
+    let mut generator = FeatureGenerator::new(task, &abstractions, vocabulary, UNLIMITED);
+    let mut plain = FeatureGenerator::new(task, &abstractions, plain, UNLIMITED);
+    let mut met = BTreeSet::new();
+    for p in abstractions.ids() {
+        let naive = Naive::new(task, &patterns[p.index()]);
+        for (here, values) in naive.states.iter().enumerate() {
+            let mut state = task.initial.clone();
+            for (var, &value) in naive.vars.iter().zip(values) {
+                state[var.index()] = value;
+            }
+            let row = |generator: &mut FeatureGenerator, op| -> Vec<(u32, u32)> {
+                let rows = generator.rows(&abstractions, p, &state);
+                let row = rows.rows().nth(rows.row_of_operator(op)).unwrap().0;
+                generator.row_table().row(row).to_vec()
+            };
+            for o in 0..task.operators.len() {
+                let found = row(&mut generator, OpId::from(o));
+                let end = found.partition_point(|&(feature, _)| (feature as usize) < colours);
+                assert_eq!(found[..end], row(&mut plain, OpId::from(o)), "{what}: colours");
+                assert!(found[end..].iter().all(|&(_, n)| n == 1));
+                let found =
+                    found[end..].iter().map(|&(feature, _)| names[feature as usize].clone());
+                let found: Vec<String> = found.collect();
+                assert_eq!(found, naive.features(here, o), "{what}, {values:?}, operator {o}");
+                met.extend(found);
+            }
+        }
+    }
+    met
+}
+
+#[test]
+fn distance_features_agree_with_their_definition() {
+    let mut met = BTreeSet::new();
+    for seed in 0..120 {
+        let kind = GraphKind::ALL[seed as usize % 3];
+        for task in [planner::testing::random_task(seed), random_task(seed)] {
+            met.extend(check_distances(&format!("seed {seed}, {kind}"), &task, kind));
+        }
+    }
+    assert!(met.len() > 40, "nearly all classes occur: {met:?}");
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use lcp::graph::GraphKind;
 use lcp::wl::{FeatureGenerator, Vocabulary, VocabularyBuilder};
-use planner::abstraction::{Pattern, PatternLimits, interesting_patterns};
+use planner::abstraction::{Abstractions, Pattern, PatternLimits, interesting_patterns};
 use planner::task::{Task, Value};
 
 /// What `delivery-rewritten.pddl` calls the objects of `delivery.pddl`.
@@ -48,7 +48,7 @@ fn abstract_states(task: &Task, pattern: &Pattern) -> Vec<Vec<Value>> {
 
 fn vocabulary(task: &Task, kind: GraphKind) -> (Arc<Vocabulary>, Vec<Pattern>) {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    let mut builder = VocabularyBuilder::new(kind, 2);
+    let mut builder = VocabularyBuilder::new(kind, 2).distances(true);
     for pattern in &patterns {
         builder.observe(task, std::slice::from_ref(pattern), &abstract_states(task, pattern));
     }
@@ -67,8 +67,8 @@ fn rows(task: &Task, vocabulary: &Arc<Vocabulary>, patterns: &[Pattern], renamed
         };
         text.split(separators).map(word).collect::<Vec<_>>().join(" ")
     };
-    let mut generator =
-        FeatureGenerator::new(task, patterns, vocabulary.clone(), usize::MAX).unwrap();
+    let abstractions = Abstractions::new(task, patterns);
+    let mut generator = FeatureGenerator::new(task, &abstractions, vocabulary.clone(), usize::MAX);
     let mut found = Rows::new();
     for (p, pattern) in patterns.iter().enumerate() {
         for state in abstract_states(task, pattern) {
@@ -77,7 +77,7 @@ fn rows(task: &Task, vocabulary: &Arc<Vocabulary>, patterns: &[Pattern], renamed
             };
             let mut facts: Vec<String> = pattern.variables().iter().map(fact).collect();
             facts.sort();
-            let rows = generator.state_rows(&state);
+            let rows = generator.state_rows(&abstractions, &state);
             let distinct: Vec<_> = rows.pattern(p).rows().collect();
             for op in task.operator_ids() {
                 let row = distinct[rows.pattern(p).row_of_operator(op)].0;

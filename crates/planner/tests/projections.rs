@@ -120,6 +120,33 @@ proptest! {
     }
 
     #[test]
+    fn distances_from_a_state_are_those_of_paths_that_end_at_goals(seed: u64, max_cost in prop::sample::select(vec![1u32, 9, 5000, u32::MAX])) {
+        let task = random_task(seed);
+        let mut rng = rng(seed);
+        let mut scratch = DistanceScratch::new();
+        for pattern in small_patterns(&task) {
+            let projection = Projection::new(&task, &pattern);
+            let costs: Vec<u32> =
+                (0..projection.num_labels()).map(|_| rng.random_range(0..=max_cost)).collect();
+            let mut distances = vec![0; projection.num_states()];
+            let from = rng.random_range(0..projection.num_states() as u32);
+            projection.distances_from(from, &costs, &mut scratch, &mut distances);
+            // Bellman and Ford.
+            let mut expected = vec![u64::MAX; projection.num_states()];
+            expected[from as usize] = 0;
+            for _ in 0..projection.num_states() {
+                for (u, label, v) in projection.transitions().filter(|t| !projection.is_goal(t.0)) {
+                    let through = expected[u as usize].saturating_add(costs[label.index()].into());
+                    expected[v as usize] = expected[v as usize].min(through);
+                }
+            }
+            for (&d, expected) in distances.iter().zip(expected) {
+                prop_assert_eq!(u64::from(d), expected.min(INFINITY.into()));
+            }
+        }
+    }
+
+    #[test]
     fn interesting_patterns_are_those_of_the_definition(seed: u64) {
         let task = random_task(seed);
         let patterns = interesting_patterns(&task, 2, &PatternLimits::default());

@@ -75,6 +75,9 @@ pub struct TrainConfig {
     pub graph: GraphKind,
     /// L, the number of refinements.
     pub iterations: usize,
+    /// Whether rows have distance features (not in the paper).
+    #[serde(default)]
+    pub distances: bool,
     /// Colours that occur in fewer training tasks are ignored: what is seen once is rarely seen
     /// again in a larger task. Needs an input projection, whose rows for them stay zero.
     pub min_support: usize,
@@ -118,6 +121,7 @@ impl TrainConfig {
         TrainConfig {
             graph: GraphKind::Flg,
             iterations: 2,
+            distances: false,
             min_support: 1,
             network: NetworkConfig::paper(1),
             softmax: Softmax::Paper,

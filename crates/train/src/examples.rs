@@ -6,15 +6,16 @@
 
 use std::sync::Arc;
 
-use lcp::graph::GraphKind;
 use lcp::network::NetworkConfig;
 use lcp::network::tokens::Batch;
 use lcp::network::train_pass::FeatureRows;
-use lcp::predict::{Softmax, TaskPositions, feature_generator, patterns_of};
-use lcp::wl::{FeatureError, Vocabulary, VocabularyBuilder};
+use lcp::predict::{Softmax, TaskPositions, patterns_of};
+use lcp::wl::{FeatureGenerator, Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternId};
 use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::config::TrainConfig;
 
 /// A task with sampled states.
 pub struct TaskStates {
@@ -107,9 +108,10 @@ pub struct ExampleId {
     pub state: u32,
 }
 
-/// The colours of all states of all tasks.
-pub fn vocabulary(kind: GraphKind, iterations: usize, tasks: &[TaskStates]) -> Vocabulary {
-    let mut builder = VocabularyBuilder::new(kind, iterations);
+/// The colours of all states of all tasks, and the distance features if there are to be any.
+pub fn vocabulary(config: &TrainConfig, tasks: &[TaskStates]) -> Vocabulary {
+    let mut builder =
+        VocabularyBuilder::new(config.graph, config.iterations).distances(config.distances);
     for task in tasks {
         let states: Vec<&[Value]> = task.states.iter().map(|s| s.values.as_slice()).collect();
         builder.observe(&task.task, &patterns_of(&task.abstractions), &states);
@@ -124,28 +126,24 @@ impl Examples {
         vocabulary: &Arc<Vocabulary>,
         config: &NetworkConfig,
         softmax: Softmax,
-    ) -> Result<Examples, FeatureError> {
+    ) -> Examples {
         let mut examples = Examples { rows: Rows::default(), tasks: Vec::new() };
         for task in tasks {
             let places = TaskPositions::new(&task.abstractions, config, softmax);
-            examples.add(task, vocabulary, places)?;
+            examples.add(task, vocabulary, places);
         }
-        Ok(examples)
+        examples
     }
 
-    fn add(
-        &mut self,
-        task: TaskStates,
-        vocabulary: &Arc<Vocabulary>,
-        places: TaskPositions,
-    ) -> Result<(), FeatureError> {
+    fn add(&mut self, task: TaskStates, vocabulary: &Arc<Vocabulary>, places: TaskPositions) {
         let TaskStates { name, task, abstractions, states } = task;
-        let mut features = feature_generator(&task, &abstractions, vocabulary.clone(), usize::MAX)?;
+        let mut features =
+            FeatureGenerator::new(&task, &abstractions, vocabulary.clone(), usize::MAX);
         let mut entries = vec![FxHashMap::default(); abstractions.len()];
         let mut row_of_place = Vec::new();
         let mut number_of_row: FxHashMap<u32, u32> = FxHashMap::default();
         for state in &states {
-            let rows = features.state_rows(&state.values);
+            let rows = features.state_rows(&abstractions, &state.values);
             for (p, entries) in entries.iter_mut().enumerate() {
                 let rank = abstract_state(&abstractions, p, &state.values);
                 if entries.contains_key(&rank) {
@@ -163,7 +161,6 @@ impl Examples {
         }
         let task = TaskExamples { name, abstractions, places, states, entries, row_of_place };
         self.tasks.push(task);
-        Ok(())
     }
 
     /// In how many tasks each of `features` features occurs.

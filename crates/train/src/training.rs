@@ -15,7 +15,7 @@ use std::time::Instant;
 use lcp::model::{Model, ModelError, Provenance, Signature};
 use lcp::network::weights::Weights;
 use lcp::network::{ConfigError, NetworkConfig};
-use lcp::wl::{FeatureError, Vocabulary};
+use lcp::wl::Vocabulary;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -114,9 +114,6 @@ pub enum TrainError {
     /// The configuration is impossible.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Features cannot be computed.
-    #[error(transparent)]
-    Features(#[from] FeatureError),
     /// The checkpoint is unusable.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
@@ -162,12 +159,12 @@ pub fn train(
     }
     let data = fingerprint(training.iter().chain(&validation));
     let tasks = training.len();
-    let vocabulary = Arc::new(vocabulary(config.graph, config.iterations, &training));
+    let vocabulary = Arc::new(vocabulary(&config, &training));
     config.network = NetworkConfig { input: vocabulary.num_features(), ..config.network };
     config.network.check()?;
     let engine = engine(&config).ok_or(TrainError::NoEngine)?;
-    let mut training = Examples::new(training, &vocabulary, &config.network, config.softmax)?;
-    let mut validation = Examples::new(validation, &vocabulary, &config.network, config.softmax)?;
+    let mut training = Examples::new(training, &vocabulary, &config.network, config.softmax);
+    let mut validation = Examples::new(validation, &vocabulary, &config.network, config.softmax);
     let support = training.support(vocabulary.num_features());
     let keep: Vec<bool> = support.iter().map(|&tasks| tasks >= config.min_support).collect();
     training.retain_features(&keep);

@@ -159,7 +159,7 @@ fn a_model_from_nothing_but_a_domain_and_tasks() {
         loaded.check_task(&task.task).unwrap();
         let softmax = Softmax::Masked;
         let mut predictor =
-            Predictor::new(&task.task, &task.abstractions, &loaded, softmax, MEMORY_LIMIT).unwrap();
+            Predictor::new(&task.task, &task.abstractions, &loaded, softmax, MEMORY_LIMIT);
         for state in &task.states {
             let partitioning = predictor.predict(&task.abstractions, &state.values);
             let mut scratch = PartitionScratch::default();

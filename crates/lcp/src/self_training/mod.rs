@@ -32,7 +32,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::graph::GraphKind;
 use crate::network::weights::Weights;
 use crate::network::{Attention, NetworkConfig, TokenScope};
-use crate::wl::{FeatureError, Vocabulary};
+use crate::wl::Vocabulary;
 pub use trainer::Trainer;
 use walk::random_walk_states;
 
@@ -43,6 +43,8 @@ pub struct SelfTraining {
     pub graph: GraphKind,
     /// L, the number of refinements.
     pub iterations: usize,
+    /// Whether rows have distance features.
+    pub distances: bool,
     /// The shape of the network; its input is set by the vocabulary.
     pub network: NetworkConfig,
     /// States per step.
@@ -66,6 +68,7 @@ impl Default for SelfTraining {
         SelfTraining {
             graph: GraphKind::Flg,
             iterations: 3,
+            distances: false,
             network: NetworkConfig::compact(1, 32),
             batch: 4,
             rate: 5e-3,
@@ -135,8 +138,8 @@ impl Session {
         abstractions: &Abstractions,
         states: &[Vec<Value>],
         settings: &SelfTraining,
-    ) -> Result<Session, FeatureError> {
-        let mut trainer = Trainer::new(task, abstractions, states, settings.clone())?;
+    ) -> Session {
+        let mut trainer = Trainer::new(task, abstractions, states, settings.clone());
         let held_out = &states[states.len() - states.len() / 4..];
         let best = Trained {
             vocabulary: trainer.vocabulary().clone(),
@@ -152,7 +155,7 @@ impl Session {
         };
         let rival = (settings.race && RACE * trainer.work() <= MOST_RACE_WORK)
             .then(|| trainer.rival(other, settings.seed + 1));
-        Ok(Session { trainer, rival, best, reference, since_best: 0, steps: settings.steps })
+        Session { trainer, rival, best, reference, since_best: 0, steps: settings.steps }
     }
 
     /// Whether the race is on: lets the rival catch up, and decides when both have done enough.
@@ -237,14 +240,14 @@ pub fn train(
     abstractions: &Abstractions,
     settings: &SelfTraining,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Trained, FeatureError> {
+) -> Trained {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(settings.seed);
     let states =
         random_walk_states(task, abstractions, settings.states, settings.longest_walk, &mut rng);
-    let mut session = Session::new(task, abstractions, &states, settings)?;
+    let mut session = Session::new(task, abstractions, &states, settings);
     session.advance(abstractions, go_on);
     session.finish(abstractions);
-    Ok(session.best)
+    session.best
 }
 
 /// The mean bound of saturated cost partitioning, in units of cost.

@@ -17,8 +17,8 @@ use crate::network::tokens::Batch;
 use crate::network::train_pass::Tape;
 use crate::network::weights::Weights;
 use crate::network::{Attention, NetworkConfig};
-use crate::predict::{Softmax, TaskPositions, feature_generator, patterns_of};
-use crate::wl::{FeatureError, RowTable, Vocabulary, VocabularyBuilder};
+use crate::predict::{Softmax, TaskPositions, patterns_of};
+use crate::wl::{FeatureGenerator, RowTable, Vocabulary, VocabularyBuilder};
 
 /// A network in training on the states of one task.
 pub struct Trainer {
@@ -62,8 +62,9 @@ impl Trainer {
         abstractions: &Abstractions,
         states: &[Vec<Value>],
         settings: SelfTraining,
-    ) -> Result<Trainer, FeatureError> {
-        let mut builder = VocabularyBuilder::new(settings.graph, settings.iterations);
+    ) -> Trainer {
+        let mut builder = VocabularyBuilder::new(settings.graph, settings.iterations)
+            .distances(settings.distances);
         builder.observe(task, &patterns_of(abstractions), states);
         let vocabulary = Arc::new(builder.finish());
         let config = NetworkConfig { input: vocabulary.num_features(), ..settings.network.clone() };
@@ -81,14 +82,15 @@ impl Trainer {
         vocabulary: Arc<Vocabulary>,
         weights: Weights,
         settings: SelfTraining,
-    ) -> Result<Trainer, FeatureError> {
+    ) -> Trainer {
         let places = TaskPositions::new(abstractions, &weights.config, Softmax::Masked);
-        let mut features = feature_generator(task, abstractions, vocabulary.clone(), usize::MAX)?;
+        let mut features =
+            FeatureGenerator::new(task, abstractions, vocabulary.clone(), usize::MAX);
         let mut batch_of = |states: &[Vec<Value>]| {
             let mut rows = vec![vec![0; places.positions.len()]; states.len()];
             let mut of_pattern = Vec::new();
             for (state, row_of_position) in states.iter().zip(&mut rows) {
-                let state_rows = features.state_rows(state);
+                let state_rows = features.state_rows(abstractions, state);
                 for p in 0..abstractions.len() {
                     of_pattern.clear();
                     places.feature_rows(state_rows.pattern(p), p, &mut of_pattern);
@@ -108,7 +110,7 @@ impl Trainer {
         let held_out = held_out.chunks(settings.batch.max(1)).map(&mut batch_of).collect();
         let rows = features.row_table().clone();
         let set = Arc::new(TrainingSet { vocabulary, places, rows, batches, held_out });
-        Ok(Trainer::on(set, weights, settings, abstractions.num_pairs()))
+        Trainer::on(set, weights, settings, abstractions.num_pairs())
     }
 
     fn on(

@@ -1,6 +1,7 @@
 //! Rows for every pattern and state, computed once per projected state.
 //!
-//! A [`FeatureGenerator`] belongs to one task, its patterns and a vocabulary.
+//! A [`FeatureGenerator`] belongs to one task, its projections and a vocabulary; the projections
+//! must be the same in every call.
 //! A look-up of something computed before allocates nothing.
 //! Memory is bounded. Graphs of patterns are only needed to compute something new; when they grow
 //! past half the limit they are dropped and made again when needed. Everything else is forgotten
@@ -9,30 +10,19 @@
 
 use std::sync::Arc;
 
-use planner::abstraction::Pattern;
+use planner::abstraction::{Abstractions, PatternId, Projection};
 use planner::task::{OpId, Task, Value, VarId};
 use rustc_hash::FxHashMap;
-use thiserror::Error;
 
 use super::colours::{Colour, DROPPED, Signature};
+use super::distances::{self, Code, Distances, NO_CODE};
 use super::indices::{IndexArena, Indices};
 use super::lists::ListTable;
-use super::pattern_graph::{Adjacency, ClassScratch, OperatorClasses, PatternGraph};
+use super::pattern_graph::{Adjacency, ClassScratch, NO_LABEL, OperatorClasses, PatternGraph};
 use super::refinement::{Refinement, RefinementScratch};
 use super::rows::{BagId, RowId, RowTable};
 use super::vocabulary::Vocabulary;
 use crate::graph::TaskGraph;
-
-/// Why features cannot be computed.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum FeatureError {
-    /// A pattern names a variable that the task does not have.
-    #[error("pattern {0} has a variable that is not in the task")]
-    UnknownVariable(usize),
-    /// A pattern has 2⁶⁴ or more abstract states.
-    #[error("pattern {0} has too many abstract states")]
-    TooLarge(usize),
-}
 
 /// Computes and keeps the rows of a task's patterns.
 #[derive(Clone, Debug)]
@@ -44,8 +34,9 @@ pub struct FeatureGenerator {
     /// For each entry and class of operators the index of its row among the entry's rows.
     row_of_class: IndexArena,
     rows: RowTable,
-    /// The row of each multiset of last known colours in a hop set.
-    row_of_hop_set: ListTable<Colour>,
+    /// The row of each multiset of last known colours in a hop set; with distance features,
+    /// the code of the operator's distances comes last.
+    row_of_hop_set: ListTable<u32>,
     hop_set_rows: Vec<RowId>,
     /// The entries of the state asked for last.
     current: Vec<u32>,
@@ -78,24 +69,24 @@ struct PatternCache {
 enum EntryIndex {
     /// For patterns of moderate size: by rank, [`NO_ENTRY`] where there is none.
     Dense(Vec<u32>),
-    Sparse(FxHashMap<u64, u32>),
+    Sparse(FxHashMap<u32, u32>),
 }
 
 const NO_ENTRY: u32 = u32::MAX;
 
 /// Patterns of at most this many abstract states have a dense index.
-const MAX_DENSE: u64 = 1 << 16;
+const MAX_DENSE: usize = 1 << 16;
 
 impl EntryIndex {
-    fn new(num_states: u64) -> EntryIndex {
+    fn new(num_states: usize) -> EntryIndex {
         match num_states <= MAX_DENSE {
-            true => EntryIndex::Dense(vec![NO_ENTRY; num_states as usize]),
+            true => EntryIndex::Dense(vec![NO_ENTRY; num_states]),
             false => EntryIndex::Sparse(FxHashMap::default()),
         }
     }
 
     #[inline]
-    fn entry(&self, rank: u64) -> Option<u32> {
+    fn entry(&self, rank: u32) -> Option<u32> {
         match self {
             EntryIndex::Dense(entries) => {
                 Some(entries[rank as usize]).filter(|&entry| entry != NO_ENTRY)
@@ -104,7 +95,7 @@ impl EntryIndex {
         }
     }
 
-    fn insert(&mut self, rank: u64, entry: u32) {
+    fn insert(&mut self, rank: u32, entry: u32) {
         match self {
             EntryIndex::Dense(entries) => entries[rank as usize] = entry,
             EntryIndex::Sparse(entries) => {
@@ -135,16 +126,9 @@ struct Colouring {
     refinement: Refinement,
     /// The last known colour of each node, or [`DROPPED`].
     last_known: Vec<Colour>,
+    /// The code of each label's distances; empty without distance features.
+    codes: Vec<Code>,
     row_of_class: Vec<RowId>,
-}
-
-impl PatternCache {
-    /// The rank of the projection of a state.
-    #[inline]
-    fn rank(&self, state: &[Value]) -> u64 {
-        let vars = self.vars.iter().zip(&self.domains);
-        vars.fold(0, |rank, (var, &size)| rank * size as u64 + u64::from(state[var.index()]))
-    }
 }
 
 /// What is kept of a pattern and a projected state.
@@ -160,10 +144,11 @@ struct Scratch {
     values: Vec<Value>,
     refinement: RefinementScratch,
     classes: ClassScratch,
+    distances: Distances,
     /// Classes whose row must be computed again.
     stale: Vec<u32>,
     is_stale: Vec<bool>,
-    hop_set: Vec<Colour>,
+    hop_set: Vec<u32>,
     row: Vec<(u32, u32)>,
     bag: Vec<(u32, u32)>,
     /// How many operators have each row; all zero between uses.
@@ -173,22 +158,20 @@ struct Scratch {
 }
 
 impl FeatureGenerator {
-    /// A generator for `patterns` of `task` that keeps at most about `memory_limit` bytes.
+    /// A generator for the projections of `task` that keeps at most about `memory_limit` bytes.
     pub fn new(
         task: &Task,
-        patterns: &[Pattern],
+        abstractions: &Abstractions,
         vocabulary: Arc<Vocabulary>,
         memory_limit: usize,
-    ) -> Result<FeatureGenerator, FeatureError> {
+    ) -> FeatureGenerator {
         let graph = TaskGraph::new(task, vocabulary.kind());
         let adjacency = Adjacency::new(&graph, &vocabulary.numbers(&graph));
-        let patterns = patterns
-            .iter()
-            .enumerate()
-            .map(|(i, pattern)| PatternCache::new(task, i, pattern.variables()))
-            .collect::<Result<Vec<PatternCache>, _>>()?;
+        let projections = abstractions.projections().iter();
+        let patterns: Vec<PatternCache> =
+            projections.map(|projection| PatternCache::new(task, projection)).collect();
         let index_bytes: usize = patterns.iter().map(|p| p.entries.fixed_bytes()).sum();
-        Ok(FeatureGenerator {
+        FeatureGenerator {
             fixed_bytes: adjacency.bytes() + index_bytes,
             class_bytes: 0,
             graph_bytes: 0,
@@ -204,7 +187,7 @@ impl FeatureGenerator {
             scratch: Scratch::default(),
             memory_limit,
             generation: 0,
-        })
+        }
     }
 
     /// The vocabulary of the rows.
@@ -249,20 +232,25 @@ impl FeatureGenerator {
     }
 
     /// The rows of every pattern in a state (one value per variable).
-    pub fn state_rows(&mut self, state: &[Value]) -> StateRows<'_> {
+    pub fn state_rows(&mut self, abstractions: &Abstractions, state: &[Value]) -> StateRows<'_> {
         self.bound_memory();
         let mut current = std::mem::take(&mut self.current);
         current.clear();
-        current.extend((0..self.patterns.len()).map(|pattern| self.entry(pattern, state)));
+        current.extend(abstractions.ids().map(|pattern| self.entry(abstractions, pattern, state)));
         self.current = current;
         StateRows { generator: self }
     }
 
-    /// The rows of the pattern with this index in a state (one value per variable).
-    pub fn rows(&mut self, pattern: usize, state: &[Value]) -> PatternRows<'_> {
+    /// The rows of one pattern in a state (one value per variable).
+    pub fn rows(
+        &mut self,
+        abstractions: &Abstractions,
+        pattern: PatternId,
+        state: &[Value],
+    ) -> PatternRows<'_> {
         self.bound_memory();
-        let entry = self.entry(pattern, state);
-        self.view(pattern, entry)
+        let entry = self.entry(abstractions, pattern, state);
+        self.view(pattern.index(), entry)
     }
 
     fn view(&self, pattern: usize, entry: u32) -> PatternRows<'_> {
@@ -307,20 +295,20 @@ impl FeatureGenerator {
 
     /// The entry of a pattern and the projection of a state.
     #[inline]
-    fn entry(&mut self, pattern: usize, state: &[Value]) -> u32 {
-        let rank = self.patterns[pattern].rank(state);
-        if let Some(entry) = self.patterns[pattern].entries.entry(rank) {
+    fn entry(&mut self, abstractions: &Abstractions, pattern: PatternId, state: &[Value]) -> u32 {
+        let rank = abstractions.projection(pattern).abstract_state(state);
+        if let Some(entry) = self.patterns[pattern.index()].entries.entry(rank) {
             return entry;
         }
-        let entry = self.compute(pattern, state);
-        self.patterns[pattern].entries.insert(rank, entry);
+        let entry = self.compute(abstractions, pattern, state);
+        self.patterns[pattern.index()].entries.insert(rank, entry);
         entry
     }
 
     #[cold]
-    fn compute(&mut self, pattern: usize, state: &[Value]) -> u32 {
-        self.colour(pattern, state);
-        let cache = &self.patterns[pattern];
+    fn compute(&mut self, abstractions: &Abstractions, pattern: PatternId, state: &[Value]) -> u32 {
+        self.colour(abstractions, pattern, state);
+        let cache = &self.patterns[pattern.index()];
         let classes = cache.classes.as_ref().expect("made with the graph");
         let row_of_class = &cache.last.as_ref().expect("computed just now").row_of_class;
 
@@ -346,23 +334,30 @@ impl FeatureGenerator {
     }
 
     /// Colours the pattern's graph for `state` and finds the row of each class.
-    fn colour(&mut self, pattern: usize, state: &[Value]) {
-        if self.patterns[pattern].graph.is_none() && self.graph_bytes > self.memory_limit / 2 {
+    fn colour(&mut self, abstractions: &Abstractions, pattern: PatternId, state: &[Value]) {
+        if self.patterns[pattern.index()].graph.is_none()
+            && self.graph_bytes > self.memory_limit / 2
+        {
             self.drop_graphs();
         }
         let Scratch {
             values,
             refinement: scratch,
             classes: class_scratch,
+            distances,
             stale,
             is_stale,
             hop_set,
             row,
             ..
         } = &mut self.scratch;
-        let PatternCache { vars, domains, classes, graph, last, .. } = &mut self.patterns[pattern];
+        let PatternCache { vars, domains, classes, graph, last, .. } =
+            &mut self.patterns[pattern.index()];
+        let projection = abstractions.projection(pattern);
+        let with_distances = self.vocabulary.has_distances().then_some(projection);
         let graph = graph.get_or_insert_with(|| {
-            let (graph, made) = PatternGraph::new(&self.adjacency, vars, domains, class_scratch);
+            let (graph, made) =
+                PatternGraph::new(&self.adjacency, vars, domains, with_distances, class_scratch);
             self.graph_bytes += graph.bytes();
             classes.get_or_insert_with(|| {
                 self.class_bytes += made.bytes();
@@ -370,6 +365,11 @@ impl FeatureGenerator {
             });
             graph
         });
+        let labels = &classes.as_ref().expect("made with the graph").labels;
+        let codes = match with_distances {
+            Some(_) => distances.codes(abstractions, pattern, projection.abstract_state(state)),
+            None => &[],
+        };
         values.clear();
         values.extend(vars.iter().map(|var| state[var.index()]));
 
@@ -386,8 +386,9 @@ impl FeatureGenerator {
                     .collect();
                 stale.extend(0..graph.num_classes() as u32);
                 let row_of_class = vec![RowId(0); graph.num_classes()];
-                self.graph_bytes += refinement.bytes() + graph.num_nodes() * 8;
-                last.insert(Colouring { refinement, last_known, row_of_class })
+                self.graph_bytes += refinement.bytes() + graph.num_nodes() * 8 + codes.len() * 4;
+                let codes = codes.to_vec();
+                last.insert(Colouring { refinement, last_known, codes, row_of_class })
             }
             Some(coloured) => {
                 let affected = coloured.refinement.update(graph, values, scratch, hash);
@@ -400,6 +401,13 @@ impl FeatureGenerator {
                         }
                     }
                 }
+                for (class, &label) in labels.iter().enumerate().filter(|(_, l)| **l != NO_LABEL) {
+                    let changed = coloured.codes[label as usize] != codes[label as usize];
+                    if changed && !std::mem::replace(&mut is_stale[class], true) {
+                        stale.push(class as u32);
+                    }
+                }
+                coloured.codes.copy_from_slice(codes);
                 coloured
             }
         };
@@ -418,6 +426,9 @@ impl FeatureGenerator {
             }
             hop_set.retain(|&colour| colour != DROPPED);
             hop_set.sort_unstable();
+            if let Some(&label) = labels.get(c as usize) {
+                hop_set.push(if label == NO_LABEL { NO_CODE } else { codes[label as usize] });
+            }
             let known = self.row_of_hop_set.len();
             let index = self.row_of_hop_set.intern(hop_set) as usize;
             if index == known {
@@ -430,26 +441,27 @@ impl FeatureGenerator {
 }
 
 impl PatternCache {
-    fn new(task: &Task, index: usize, vars: &[VarId]) -> Result<PatternCache, FeatureError> {
-        if vars.iter().any(|var| var.index() >= task.variables.len()) {
-            return Err(FeatureError::UnknownVariable(index));
-        }
-        let domains: Box<[usize]> =
-            vars.iter().map(|&var| task.variable(var).domain_size()).collect();
-        let num_states = domains
-            .iter()
-            .try_fold(1u64, |product, &size| product.checked_mul(size as u64))
-            .ok_or(FeatureError::TooLarge(index))?;
-        let entries = EntryIndex::new(num_states);
+    fn new(task: &Task, projection: &Projection) -> PatternCache {
+        let vars = projection.pattern().variables();
+        let domains = vars.iter().map(|&var| task.variable(var).domain_size()).collect();
+        let entries = EntryIndex::new(projection.num_states());
         let vars = vars.into();
-        Ok(PatternCache { vars, domains, entries, classes: None, graph: None, last: None })
+        PatternCache { vars, domains, entries, classes: None, graph: None, last: None }
     }
 }
 
-/// The histogram of the colours of all iterations, from the last known colours of the nodes.
-fn histogram(vocabulary: &Vocabulary, hop_set: &[Colour], row: &mut Vec<(u32, u32)>) {
+/// The histogram of the colours of all iterations, from the last known colours of the nodes, and
+/// the distance features of the code at the end, if the vocabulary has them.
+fn histogram(vocabulary: &Vocabulary, hop_set: &[u32], row: &mut Vec<(u32, u32)>) {
     row.clear();
-    for &last in hop_set {
+    let mut colours = hop_set;
+    if vocabulary.has_distances() {
+        let (&code, rest) = hop_set.split_last().expect("a hop set ends with a code");
+        colours = rest;
+        let first = vocabulary.num_colour_features() as u32;
+        row.extend(distances::features(code).map(|feature| (first + feature, 1)));
+    }
+    for &last in colours {
         let lineage = vocabulary.colours().lineage(last);
         row.extend(lineage.filter_map(|c| vocabulary.feature_of(c)).map(|feature| (feature, 1)));
     }
@@ -534,8 +546,9 @@ impl<'a> PatternRows<'a> {
         self.classes.of_all(self.adjacency).map(move |class| row_of_class.at(class))
     }
 
-    /// The operators that have a neighbour in the masked graph, ascending, and the index among
-    /// [`PatternRows::rows`] of their row; all others have the row of an isolated node.
+    /// The operators that have a neighbour in the masked graph or distance features, ascending,
+    /// and the index among [`PatternRows::rows`] of their row; all others have the row of an
+    /// isolated node.
     pub fn connected_operators(&self) -> impl Iterator<Item = (OpId, usize)> + 'a {
         let row_of_class = self.row_of_class;
         self.classes.touching().map(move |(op, class)| (op, row_of_class.at(class)))

@@ -5,6 +5,7 @@
 //! The row of an operator o is the histogram of κ⁰..κᴸ over its hop set {o} ∪ N(o), each node once.
 //! The "hash" is exact: a [`Vocabulary`] lists the colours seen in training by their signatures.
 //! Colours it does not list are dropped, and so is whatever is computed from a dropped colour.
+//! Beyond the paper, a vocabulary may ask for distance features, which see further than L steps.
 //!
 //! Everything here is a function of the pattern P and the projected state s|_P, so
 //! [`FeatureGenerator`] computes it once for each and keeps it.
@@ -12,6 +13,7 @@
 //! of the pattern; under set semantics they may be merged into one node before refinement, exactly.
 
 mod colours;
+mod distances;
 mod generator;
 mod indices;
 mod lists;
@@ -20,6 +22,6 @@ mod refinement;
 mod rows;
 mod vocabulary;
 
-pub use generator::{FeatureError, FeatureGenerator, PatternRows, StateRows};
+pub use generator::{FeatureGenerator, PatternRows, StateRows};
 pub use rows::{BagId, RowId, RowTable};
 pub use vocabulary::{Vocabulary, VocabularyBuilder, VocabularyError};

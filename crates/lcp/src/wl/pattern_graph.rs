@@ -3,6 +3,7 @@
 //! [`Adjacency`] indexes the task's graph once; [`PatternGraph::new`] cuts out one pattern in time
 //! linear in the edges that touch it.
 
+use planner::abstraction::Projection;
 use planner::task::{OpId, Value, VarId};
 use rustc_hash::FxHashMap;
 
@@ -157,10 +158,12 @@ pub(super) struct PatternGraph {
 
 impl PatternGraph {
     /// Cuts out the pattern `vars`, whose variables have `domains` values.
+    /// With its projection, operators of different labels are in different classes.
     pub(super) fn new(
         adjacency: &Adjacency,
         vars: &[VarId],
         domains: &[usize],
+        projection: Option<&Projection>,
         scratch: &mut ClassScratch,
     ) -> (PatternGraph, OperatorClasses) {
         let mut kept: Vec<u32> = Vec::new();
@@ -169,7 +172,7 @@ impl PatternGraph {
         }
         kept.sort_unstable();
         kept.dedup();
-        let (classes, neighbourhoods) = OperatorClasses::new(adjacency, &kept, scratch);
+        let (classes, neighbourhoods) = OperatorClasses::new(adjacency, &kept, projection, scratch);
         let (starts, neighbours) = edges(adjacency, &kept, &neighbourhoods);
 
         let mut by_fact: Vec<Vec<Vec<(u32, Colour)>>> =
@@ -289,18 +292,27 @@ pub(super) struct ClassScratch {
 
 const NOWHERE: u32 = u32::MAX;
 
-/// A step down the trie: from a parent, one (kept node, edge colour) more.
+/// A step down the trie: from a parent, one (kept node, edge colour) more, or ([`LABEL`], label).
 type Step = (u32, u32, u32);
 
-/// Which operators have the same schema and the same masked neighbourhood.
+/// Stands for the node in the last step of operators that have a label.
+const LABEL: u32 = u32::MAX;
+
+/// The label of classes without one.
+pub(super) const NO_LABEL: u32 = u32::MAX;
+
+/// Which operators have the same schema, the same masked neighbourhood and, if labels are told
+/// apart, the same label.
 #[derive(Clone, Debug)]
 pub(super) struct OperatorClasses {
     /// How many operators each class has.
     pub(super) sizes: Vec<u32>,
-    /// The operators that have a neighbour, ascending, and their classes.
+    /// The label of each class, or [`NO_LABEL`]; empty if labels are not told apart.
+    pub(super) labels: Vec<u32>,
+    /// The operators that have a neighbour or a label, ascending, and their classes.
     touching: Vec<OpId>,
     touching_class: Vec<u32>,
-    /// The class of the operators of each schema that have no neighbour (if there are any).
+    /// The class of the other operators of each schema (if there are any).
     isolated_class: Vec<u32>,
 }
 
@@ -327,10 +339,11 @@ impl Neighbourhoods {
 
 impl OperatorClasses {
     /// Sorts operators by neighbourhood with a trie: the root of a schema has no neighbour, a child
-    /// has one (node, edge colour) more than its parent.
+    /// has one (node, edge colour) more than its parent, and labels come last.
     fn new(
         adjacency: &Adjacency,
         kept: &[u32],
+        projection: Option<&Projection>,
         scratch: &mut ClassScratch,
     ) -> (OperatorClasses, Neighbourhoods) {
         let ClassScratch { position, trie, children } = scratch;
@@ -340,27 +353,34 @@ impl OperatorClasses {
         let num_schemas = adjacency.schemas.len();
         trie.extend((0..num_schemas as u32).map(|schema| (schema, 0, 0)));
         let mut touching: Vec<OpId> = Vec::new();
+        let mut descend = |op: u32, node: u32, edge: u32| {
+            let at = &mut position[op as usize];
+            if *at == NOWHERE {
+                touching.push(OpId(op));
+                *at = adjacency.schema_of[op as usize];
+            }
+            let step = (*at, node, edge);
+            *at = *children.entry(step).or_insert_with(|| {
+                trie.push(step);
+                trie.len() as u32 - 1
+            });
+        };
         for (i, &node) in kept.iter().enumerate() {
             let neighbours = adjacency.neighbours(node).iter();
             for &(op, edge) in neighbours.take_while(|n| (n.0 as usize) < adjacency.num_operators) {
-                let at = &mut position[op as usize];
-                if *at == NOWHERE {
-                    touching.push(OpId(op));
-                    *at = adjacency.schema_of[op as usize];
-                }
-                let step = (*at, i as u32, edge);
-                *at = *children.entry(step).or_insert_with(|| {
-                    trie.push(step);
-                    trie.len() as u32 - 1
-                });
+                descend(op, i as u32, edge);
             }
+        }
+        for label in projection.into_iter().flat_map(Projection::labels) {
+            let operators = projection.into_iter().flat_map(|p| p.label_operators(label));
+            operators.for_each(|op| descend(op.0, LABEL, label.0));
         }
         touching.sort_unstable();
 
         // Classes are the trie nodes where operators ended, and the roots where some remained.
         let mut remaining: Vec<u32> = adjacency.schemas.iter().map(|&(_, count)| count).collect();
         let mut class_at = vec![NOWHERE; trie.len()];
-        let mut sizes = Vec::new();
+        let (mut sizes, mut labels) = (Vec::new(), Vec::new());
         let mut neighbourhoods =
             Neighbourhoods { schemas: Vec::new(), ends: Vec::new(), pairs: Vec::new() };
         let mut touching_class = Vec::with_capacity(touching.len());
@@ -373,12 +393,16 @@ impl OperatorClasses {
                 *class = sizes.len() as u32;
                 sizes.push(0);
                 let first = neighbourhoods.pairs.len();
-                let mut step = at;
+                let (mut step, mut label) = (at, NO_LABEL);
                 while step as usize >= num_schemas {
                     let (parent, node, edge) = trie[step as usize];
-                    neighbourhoods.pairs.push((node, edge));
+                    match node {
+                        LABEL => label = edge,
+                        _ => neighbourhoods.pairs.push((node, edge)),
+                    }
                     step = parent;
                 }
+                labels.push(label);
                 neighbourhoods.pairs[first..].reverse();
                 neighbourhoods.ends.push(neighbourhoods.pairs.len() as u32);
                 neighbourhoods.schemas.push(schema);
@@ -390,10 +414,15 @@ impl OperatorClasses {
         for (schema, &count) in remaining.iter().enumerate().filter(|&(_, &count)| count > 0) {
             isolated_class[schema] = sizes.len() as u32;
             sizes.push(count);
+            labels.push(NO_LABEL);
             neighbourhoods.ends.push(neighbourhoods.pairs.len() as u32);
             neighbourhoods.schemas.push(schema as u32);
         }
-        (OperatorClasses { sizes, touching, touching_class, isolated_class }, neighbourhoods)
+        if projection.is_none() {
+            labels.clear();
+        }
+        let classes = OperatorClasses { sizes, labels, touching, touching_class, isolated_class };
+        (classes, neighbourhoods)
     }
 
     /// The number of classes.
@@ -410,7 +439,7 @@ impl OperatorClasses {
         }
     }
 
-    /// The operators with a neighbour, ascending, and their classes.
+    /// The operators with a neighbour or a label, ascending, and their classes.
     pub(super) fn touching(&self) -> impl Iterator<Item = (OpId, u32)> {
         self.touching.iter().copied().zip(self.touching_class.iter().copied())
     }
@@ -428,6 +457,7 @@ impl OperatorClasses {
 
     /// Bytes held, roughly.
     pub(super) fn bytes(&self) -> usize {
-        (self.sizes.len() + self.isolated_class.len()) * 4 + self.touching.len() * 8
+        (self.sizes.len() + self.labels.len() + self.isolated_class.len()) * 4
+            + self.touching.len() * 8
     }
 }

@@ -7,6 +7,7 @@
 //! variables, operators or objects, nor on hashing.
 //! A feature is a colour that occurred in a hop set; other colours (of variables, say) only take
 //! part in signatures and need no column.
+//! Distance features, if the vocabulary has them, come after the colours.
 
 use planner::abstraction::Pattern;
 use planner::task::{Task, Value};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::colours::{Colour, ColourTable, DROPPED, Signature, is_known, pack, pack_own, unpack};
+use super::distances;
 use super::pattern_graph::{Adjacency, ClassScratch, ColourNumbers, PatternGraph};
 use super::refinement::{Refinement, RefinementScratch};
 use crate::graph::{GraphKind, TaskGraph};
@@ -34,7 +36,8 @@ pub struct Vocabulary {
     levels: Vec<u32>,
     /// The feature of each colour, [`NO_FEATURE`] if it occurred in no hop set.
     feature_of: Vec<u32>,
-    num_features: usize,
+    num_colour_features: usize,
+    has_distances: bool,
 }
 
 const NO_FEATURE: u32 = u32::MAX;
@@ -52,7 +55,17 @@ impl Vocabulary {
 
     /// d, the number of features: columns of a row.
     pub fn num_features(&self) -> usize {
-        self.num_features
+        self.num_colour_features + if self.has_distances { distances::count() } else { 0 }
+    }
+
+    /// Whether rows have distance features.
+    pub fn has_distances(&self) -> bool {
+        self.has_distances
+    }
+
+    /// The number of features that count colours; those of distances come after them.
+    pub(super) fn num_colour_features(&self) -> usize {
+        self.num_colour_features
     }
 
     /// The number of colours, those included that are no features.
@@ -68,7 +81,7 @@ impl Vocabulary {
 
     /// The names of all features, in order, spelt out: a colour of iteration 0 by its name, a later
     /// one as `(own colour | neighbour:edge colour, …)` with the neighbours in the order of their
-    /// names.
+    /// names, a distance feature by kind and class.
     ///
     /// Names grow exponentially with the iteration; meant for people and tests.
     pub fn feature_names(&self) -> Vec<String> {
@@ -87,7 +100,9 @@ impl Vocabulary {
             names.push(format!("({own} | {})", neighbours.join(", ")));
         }
         let is_feature = |&(colour, _): &(usize, String)| self.feature_of[colour] != NO_FEATURE;
-        names.into_iter().enumerate().filter(is_feature).map(|(_, name)| name).collect()
+        let colours = names.into_iter().enumerate().filter(is_feature).map(|(_, name)| name);
+        let distances = if self.has_distances { distances::names() } else { Vec::new() };
+        colours.chain(distances).collect()
     }
 
     pub(super) fn colours(&self) -> &ColourTable {
@@ -126,6 +141,7 @@ pub struct VocabularyBuilder {
     /// 0 may still be added.
     colours: ColourTable,
     in_hop_set: FxHashSet<Colour>,
+    has_distances: bool,
     scratch: RefinementScratch,
 }
 
@@ -142,8 +158,14 @@ impl VocabularyBuilder {
             edges: FxHashMap::default(),
             colours: ColourTable::new(LATER),
             in_hop_set: FxHashSet::default(),
+            has_distances: false,
             scratch: RefinementScratch::default(),
         }
+    }
+
+    /// Adds distance features, or leaves them out.
+    pub fn distances(self, has_distances: bool) -> VocabularyBuilder {
+        VocabularyBuilder { has_distances, ..self }
     }
 
     /// Adds the colours of G(s)^P for every pattern P and every state s (one value per variable).
@@ -157,7 +179,7 @@ impl VocabularyBuilder {
             let vars = pattern.variables();
             let domains: Vec<usize> =
                 vars.iter().map(|&var| task.variable(var).domain_size()).collect();
-            let (graph, _) = PatternGraph::new(&adjacency, vars, &domains, &mut scratch);
+            let (graph, _) = PatternGraph::new(&adjacency, vars, &domains, None, &mut scratch);
             seen.clear();
             let mut refinement = None;
             for state in states {
@@ -273,15 +295,19 @@ impl VocabularyBuilder {
         let mut features: Vec<Colour> =
             self.in_hop_set.iter().map(|colour| canonical[colour]).collect();
         features.sort_unstable();
-        Vocabulary::assemble(
-            self.kind,
-            self.iterations,
-            initial,
-            edges,
-            table,
-            level_starts,
-            &features,
-        )
+        let (kind, iterations) = (self.kind, self.iterations);
+        Vocabulary {
+            has_distances: self.has_distances,
+            ..Vocabulary::of_colours(
+                kind,
+                iterations,
+                initial,
+                edges,
+                table,
+                level_starts,
+                &features,
+            )
+        }
     }
 }
 
@@ -309,12 +335,16 @@ pub enum VocabularyError {
     /// The list of signatures ends within one.
     #[error("vocabulary: the colours of iteration {0} end within a signature")]
     Truncated(usize),
+    /// The distance features are not those of this version.
+    #[error("vocabulary: its distance features are not those of this version")]
+    Distances,
 }
 
 /// A vocabulary as it is stored.
 ///
 /// Each iteration's signatures stand back to back as: own colour, number of neighbours, then colour
 /// and edge colour of each; colours are numbers within the iteration before.
+/// Distance features stand by name, if there are any.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct VocabularyData {
     graph: GraphKind,
@@ -322,6 +352,8 @@ struct VocabularyData {
     initial: Vec<String>,
     refined: Vec<Vec<u32>>,
     features: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    distances: Vec<String>,
 }
 
 impl From<Vocabulary> for VocabularyData {
@@ -349,6 +381,7 @@ impl From<Vocabulary> for VocabularyData {
             initial: vocabulary.initial.clone(),
             refined,
             features: colours.filter(|&c| vocabulary.feature_of(c).is_some()).collect(),
+            distances: if vocabulary.has_distances { distances::names() } else { Vec::new() },
         }
     }
 }
@@ -396,16 +429,23 @@ impl TryFrom<VocabularyData> for Vocabulary {
         if data.features.last().is_some_and(|&last| last as usize >= table.len()) {
             return Err(VocabularyError::Range("feature"));
         }
+        let has_distances = !data.distances.is_empty();
+        if has_distances && data.distances != distances::names() {
+            return Err(VocabularyError::Distances);
+        }
         let iterations = data.refined.len();
-        Ok(Vocabulary::assemble(
-            data.graph,
-            iterations,
-            data.initial,
-            data.edges,
-            table,
-            levels,
-            &data.features,
-        ))
+        Ok(Vocabulary {
+            has_distances,
+            ..Vocabulary::of_colours(
+                data.graph,
+                iterations,
+                data.initial,
+                data.edges,
+                table,
+                levels,
+                &data.features,
+            )
+        })
     }
 }
 
@@ -414,7 +454,8 @@ fn ascending<T: Ord>(items: &[T], what: &'static str) -> Result<(), VocabularyEr
 }
 
 impl Vocabulary {
-    fn assemble(
+    /// A vocabulary without distance features.
+    fn of_colours(
         kind: GraphKind,
         iterations: usize,
         initial: Vec<String>,
@@ -427,7 +468,16 @@ impl Vocabulary {
         for (feature, &colour) in features.iter().enumerate() {
             feature_of[colour as usize] = feature as u32;
         }
-        let num_features = features.len();
-        Vocabulary { kind, iterations, initial, edges, colours, levels, feature_of, num_features }
+        Vocabulary {
+            kind,
+            iterations,
+            initial,
+            edges,
+            colours,
+            levels,
+            feature_of,
+            num_colour_features: features.len(),
+            has_distances: false,
+        }
     }
 }

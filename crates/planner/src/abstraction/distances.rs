@@ -22,6 +22,10 @@ pub const INFINITY: Distance = Distance::MAX;
 /// Label costs above this use the heap.
 const MAX_BUCKET_COST: Distance = 63;
 
+/// Projections with more states than this use the heap for distances from a state, which may be
+/// longer than any goal distance: with buckets they stay below 63 · 2²⁶.
+const MAX_BUCKET_STATES: usize = 1 << 26;
+
 /// Reusable memory for distance computations.
 #[derive(Clone, Debug, Default)]
 pub struct DistanceScratch {
@@ -55,15 +59,34 @@ impl DistanceScratch {
         let max_cost = label_costs.iter().copied().fold(0, Distance::max);
         let transitions = &projection.backward;
         if max_cost <= MAX_BUCKET_COST {
-            self.spread_by_buckets(
-                transitions,
-                projection.goals(),
-                label_costs,
-                max_cost,
-                distances,
-            );
+            let sources = projection.goals();
+            self.spread_by_buckets(transitions, sources, label_costs, max_cost, distances, |_| {
+                true
+            });
         } else {
-            self.spread_by_heap(transitions, projection.goals(), label_costs, distances);
+            self.spread_by_heap(transitions, projection.goals(), label_costs, distances, |_| true);
+        }
+    }
+
+    pub(super) fn distances_from(
+        &mut self,
+        projection: &Projection,
+        from: u32,
+        label_costs: &[Distance],
+        distances: &mut [Distance],
+    ) {
+        assert_eq!(label_costs.len(), projection.num_labels());
+        assert_eq!(distances.len(), projection.num_states());
+        distances.fill(INFINITY);
+        distances[from as usize] = 0;
+        let max_cost = label_costs.iter().copied().fold(0, Distance::max);
+        let transitions = &projection.forward;
+        let goes_on = |state| !projection.is_goal(state);
+        if max_cost <= MAX_BUCKET_COST && projection.num_states() <= MAX_BUCKET_STATES {
+            let sources = &[from];
+            self.spread_by_buckets(transitions, sources, label_costs, max_cost, distances, goes_on);
+        } else {
+            self.spread_by_heap(transitions, &[from], label_costs, distances, goes_on);
         }
     }
 
@@ -74,6 +97,7 @@ impl DistanceScratch {
         label_costs: &[Distance],
         max_cost: Distance,
         distances: &mut [Distance],
+        goes_on: impl Fn(u32) -> bool,
     ) {
         let ring = (max_cost as usize + 1).next_power_of_two();
         if self.buckets.len() < ring {
@@ -86,8 +110,8 @@ impl DistanceScratch {
         while waiting > 0 {
             while let Some(state) = buckets[d as usize & (ring - 1)].pop() {
                 waiting -= 1;
-                if distances[state as usize] != d {
-                    continue; // Reached on a shorter way since.
+                if distances[state as usize] != d || !goes_on(state) {
+                    continue; // Reached on a shorter way since, or an end.
                 }
                 for arc in transitions.of(state) {
                     let other = state.wrapping_add(arc.delta);
@@ -109,17 +133,18 @@ impl DistanceScratch {
         sources: &[u32],
         label_costs: &[Distance],
         distances: &mut [Distance],
+        goes_on: impl Fn(u32) -> bool,
     ) {
         self.heap.clear();
         self.heap.extend(sources.iter().map(|&state| Reverse(u64::from(state))));
         while let Some(Reverse(entry)) = self.heap.pop() {
             let (d, state) = ((entry >> 32) as Distance, entry as u32);
-            if distances[state as usize] != d {
-                continue; // Reached on a shorter way since.
+            if distances[state as usize] != d || !goes_on(state) {
+                continue; // Reached on a shorter way since, or an end.
             }
             for arc in transitions.of(state) {
                 let other = state.wrapping_add(arc.delta);
-                let through = d + label_costs[arc.label as usize];
+                let through = d.saturating_add(label_costs[arc.label as usize]);
                 if through < distances[other as usize] {
                     distances[other as usize] = through;
                     self.heap.push(Reverse(u64::from(through) << 32 | u64::from(other)));

@@ -209,6 +209,18 @@ impl Projection {
         scratch.goal_distances(self, label_costs, distances);
     }
 
+    /// The distance from one abstract state to every other along paths that end when they reach a
+    /// goal, as plans do; infinite where it does not fit a [`Distance`].
+    pub fn distances_from(
+        &self,
+        from: u32,
+        label_costs: &[Distance],
+        scratch: &mut DistanceScratch,
+        distances: &mut [Distance],
+    ) {
+        scratch.distances_from(self, from, label_costs, distances);
+    }
+
     /// The distance from one abstract state to the nearest goal, and the labels of one shortest
     /// path in order (empty if there is none).
     pub fn shortest_path(
