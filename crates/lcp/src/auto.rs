@@ -1,9 +1,11 @@
 //! The strategy of `auto`: which partitionings to make for the store, and when to learn.
 //!
-//! Three sources compete: saturated cost partitioning, Lagrangian ascent from where the last one
-//! ended, and ascent from the network's prediction.
+//! Four sources compete: saturated cost partitioning, Lagrangian ascent from where the last one
+//! ended, optimal cost partitioning, and ascent from the network's prediction.
 //! The source of the next partitioning is the one that has raised the store's value most per
-//! second of late; every `EXPLORE`th attempt goes to the one that was not tried for longest.
+//! second of late; one that has had less than `EXPLORE` of the time gets a try before that.
+//! The first state decides most: there the ascent begins at the best of the cheap ones, and the
+//! optimum is asked for where that is not known to be one.
 //!
 //! A network comes from a model of the task's domain, or is trained on states of the task itself:
 //! random walks and the states that the search asked about.
@@ -18,9 +20,10 @@ use std::time::{Duration, Instant};
 use planner::abstraction::Abstractions;
 use planner::heuristic::Estimate;
 use planner::partition::{
-    CostPartitioning, Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Saturated, Start,
+    CostPartitioning, Lagrangian, LagrangianConfig, Ocp, OcpConfig, PartitionScratch, Partitioner,
+    Saturated, Start,
 };
-use planner::task::{Cost, Task, Value};
+use planner::task::{Cost, OpId, Task, Value};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -36,8 +39,18 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 const TRAIN_SHARE: f64 = 0.2;
 /// The length of a slice of training.
 const SLICE: Duration = Duration::from_millis(40);
-/// Every so many attempts the source not tried for longest gets one.
-const EXPLORE: u64 = 8;
+/// Every source gets this share of the time.
+const EXPLORE: f64 = 0.1;
+/// How long the ascent, and the search for an optimum, may take at the first state.
+const FIRST_TIME: Duration = Duration::from_secs(2);
+/// An ascent at another state takes at most as long as so many saturated partitionings, and
+/// never longer than a second.
+const ASCENT_RATIO: f64 = 1000.0;
+const LONGEST_ASCENT: Duration = Duration::from_secs(1);
+/// Sources worth less than this share of the best are tried only to explore …
+const LEAST_WORTH: f64 = 0.01;
+/// … unless they have had fewer seconds than this.
+const PROBATION: f64 = 0.2;
 /// How much a new figure counts in a source's record.
 const WEIGHT: f64 = 0.2;
 /// Steps of ascent from the last partitioning, and from a prediction.
@@ -56,25 +69,25 @@ struct Record {
     /// Smoothed gain and smoothed seconds of an attempt.
     gain: f64,
     seconds: f64,
-    /// The number of the last attempt.
-    last: u64,
+    /// Seconds of all attempts.
+    spent: f64,
     tries: u64,
 }
 
 impl Record {
-    const NEW: Record = Record { gain: 0.0, seconds: 0.0, last: 0, tries: 0 };
+    const NEW: Record = Record { gain: 0.0, seconds: 0.0, spent: 0.0, tries: 0 };
 
-    /// Gain per second; a source that was hardly tried is worth trying.
+    /// Gain per second.
     fn worth(&self) -> f64 {
-        if self.tries < 2 { f64::INFINITY } else { self.gain / self.seconds.max(1e-6) }
+        self.gain / self.seconds.max(1e-6)
     }
 
-    fn add(&mut self, gain: f64, seconds: f64, attempt: u64) {
+    fn add(&mut self, gain: f64, seconds: f64) {
         let weight = WEIGHT.max(1.0 / (self.tries + 1) as f64);
         self.gain += weight * (gain - self.gain);
         self.seconds += weight * (seconds - self.seconds);
+        self.spent += seconds;
         self.tries += 1;
-        self.last = attempt;
     }
 }
 
@@ -83,10 +96,11 @@ impl Record {
 enum Source {
     Saturated,
     Ascent,
+    Optimal,
     Network,
 }
 
-const SOURCES: [Source; 3] = [Source::Saturated, Source::Ascent, Source::Network];
+const SOURCES: [Source; 4] = [Source::Saturated, Source::Ascent, Source::Optimal, Source::Network];
 
 /// Where the network is on its way.
 enum Network {
@@ -103,11 +117,12 @@ pub struct Auto<'t> {
     task: &'t Task,
     saturated: Saturated,
     ascent: Lagrangian,
+    optimal: Ocp,
     refinement: Lagrangian,
     network: Network,
     /// States that the search asked about.
     states: Vec<Vec<Value>>,
-    records: [Record; 3],
+    records: [Record; 4],
     attempts: u64,
     started: Instant,
     trained_for: Duration,
@@ -131,8 +146,9 @@ impl<'t> Auto<'t> {
     /// The strategy for a task and its projections.
     pub fn new(task: &'t Task, abstractions: &Abstractions, config: &AutoConfig) -> Auto<'t> {
         let lagrangian = |steps, start| {
-            let max_bytes = config.memory_limit / 2;
-            Lagrangian::new(abstractions, LagrangianConfig { steps, start, max_bytes })
+            let max_bytes = config.memory_limit / 4;
+            let time = LONGEST_ASCENT;
+            Lagrangian::new(abstractions, LagrangianConfig { steps, start, time, max_bytes })
         };
         let network = match &config.model {
             Some(model) => {
@@ -146,10 +162,14 @@ impl<'t> Auto<'t> {
             task,
             saturated: Saturated::new(abstractions),
             ascent: lagrangian(STEPS, Start::Previous),
+            optimal: Ocp::with_config(
+                abstractions,
+                OcpConfig { max_bytes: config.memory_limit / 4, ..OcpConfig::default() },
+            ),
             refinement: lagrangian(REFINE, Start::Uniform),
             network,
             states: Vec::new(),
-            records: [Record::NEW; 3],
+            records: [Record::NEW; 4],
             attempts: 0,
             started: Instant::now(),
             trained_for: Duration::ZERO,
@@ -159,40 +179,105 @@ impl<'t> Auto<'t> {
         }
     }
 
-    /// The source of the next partitioning.
-    fn choose(&self) -> Source {
+    /// The sources to try at the next state, one after another until one succeeds: first one that
+    /// is neglected, then those that have been worth it of late, best first, then those that had
+    /// no time yet to show what they are worth.
+    fn choose(&self) -> Vec<Source> {
         let has_network = matches!(self.network, Network::Ready(_));
         let sources = SOURCES.into_iter().filter(|&s| s != Source::Network || has_network);
         let record = |source: Source| &self.records[source as usize];
-        let chosen = if self.attempts.is_multiple_of(EXPLORE) {
-            sources.min_by_key(|&source| record(source).last)
-        } else {
-            // The first of equals: saturated partitionings are the cheapest.
-            sources.rev().max_by(|&a, &b| record(a).worth().total_cmp(&record(b).worth()))
-        };
-        chosen.expect("there are sources that need no network")
+        let worth = |source: Source| record(source).worth();
+        let total: f64 = self.records.iter().map(|record| record.spent).sum();
+        let neglected = |&source: &Source| record(source).spent < EXPLORE * total;
+        let first = sources.clone().find(neglected);
+        let best = sources.clone().map(worth).fold(0.0, f64::max);
+        let is_promising = |s: Source| worth(s) > LEAST_WORTH * best || record(s).spent < PROBATION;
+        let mut rest: Vec<Source> =
+            sources.filter(|&s| is_promising(s) && first != Some(s)).collect();
+        // Stable: of equals the cheaper one is first.
+        rest.sort_by(|&a, &b| worth(b).total_cmp(&worth(a)));
+        let mut chosen: Vec<Source> = first.into_iter().chain(rest).collect();
+        if chosen.is_empty() {
+            chosen.push(Source::Saturated);
+        }
+        chosen
     }
 
-    /// Makes a partitioning, and keeps the record of its source; also its value at the state.
+    /// Makes a partitioning if that raises the state's value; keeps the record of its source.
     fn attempt(
         &mut self,
         source: Source,
         abstractions: &Abstractions,
         state: &[Value],
         beat: Option<Cost>,
-    ) -> (Option<CostPartitioning>, Cost) {
+    ) -> Option<CostPartitioning> {
         self.attempts += 1;
         let started = Instant::now();
+        let longest = self.records[Source::Saturated as usize].seconds * ASCENT_RATIO;
+        let longest = Duration::from_secs_f64(longest).min(LONGEST_ASCENT);
+        self.ascent.set_time(longest);
+        self.optimal.set_time(longest);
+        self.refinement.set_time(longest);
         let found = self.make(source, abstractions, state, beat);
-        let h = match &found {
-            Some(found) => found.evaluate(abstractions, state, &mut self.scratch),
-            None => Estimate::AtLeast(0),
+        let h = found.as_ref().map_or(Estimate::AtLeast(0), |found| {
+            found.evaluate(abstractions, state, &mut self.scratch)
+        });
+        let Estimate::AtLeast(h) = h else { return found };
+        let gain = h.saturating_sub(beat.unwrap_or(0));
+        self.records[source as usize].add(gain as f64, started.elapsed().as_secs_f64());
+        found.filter(|_| gain > 0)
+    }
+
+    /// Whether an attempt at a state has shown that no partitioning raises its value.
+    fn is_hopeless(&self, source: Source, abstractions: &Abstractions, beat: Option<Cost>) -> bool {
+        let Some(beat) = beat else { return false };
+        let bounds = match source {
+            Source::Saturated => return false,
+            Source::Ascent => self.ascent.bounds(),
+            Source::Optimal => self.optimal.bounds(),
+            Source::Network => self.refinement.bounds(),
         };
-        let Estimate::AtLeast(h) = h else { return (found, Cost::MAX) };
-        let gain = h.saturating_sub(beat.unwrap_or(0)) as f64;
-        let seconds = started.elapsed().as_secs_f64();
-        self.records[source as usize].add(gain, seconds, self.attempts);
-        (found, h)
+        !bounds.may_exceed((beat / abstractions.divisor()) as f64)
+    }
+
+    /// The partitioning of the first state.
+    fn first(&mut self, abstractions: &Abstractions, state: &[Value]) -> Option<CostPartitioning> {
+        self.attempts += 1;
+        let started = Instant::now();
+        let found = self.saturated.partition(abstractions, state, None)?;
+        self.records[Source::Saturated as usize].add(0.0, started.elapsed().as_secs_f64());
+        let mut best = (found.evaluate(abstractions, state, &mut self.scratch), found);
+        if let Network::Ready(predictor) = &mut self.network {
+            let predicted = predictor.predict(abstractions, state);
+            self.consider(Some(predicted), abstractions, state, &mut best);
+        }
+        let Estimate::AtLeast(h) = best.0 else { return Some(best.1) };
+        self.ascent.set_time(FIRST_TIME);
+        let weights = near(abstractions, &best.1);
+        let climbed = self.ascent.partition_from(abstractions, state, &weights, Some(h));
+        self.consider(climbed, abstractions, state, &mut best);
+        let Estimate::AtLeast(h) = best.0 else { return Some(best.1) };
+        if !self.ascent.bounds().are_closed() {
+            self.optimal.set_time(FIRST_TIME);
+            let optimal = self.optimal.partition(abstractions, state, Some(h));
+            self.consider(optimal, abstractions, state, &mut best);
+        }
+        Some(best.1)
+    }
+
+    /// Keeps the better of two partitionings for a state.
+    fn consider(
+        &mut self,
+        found: Option<CostPartitioning>,
+        abstractions: &Abstractions,
+        state: &[Value],
+        best: &mut (Estimate, CostPartitioning),
+    ) {
+        let Some(found) = found else { return };
+        let h = found.evaluate(abstractions, state, &mut self.scratch);
+        if h > best.0 {
+            *best = (h, found);
+        }
     }
 
     fn make(
@@ -208,6 +293,7 @@ impl<'t> Auto<'t> {
                 let shares = predictor.shares(abstractions, state);
                 self.refinement.partition_from(abstractions, state, shares, beat)
             }
+            (Source::Optimal, _) => self.optimal.partition(abstractions, state, beat),
             _ => self.ascent.partition(abstractions, state, beat),
         }
     }
@@ -288,6 +374,21 @@ impl<'t> Auto<'t> {
     }
 }
 
+/// Shares near those of a partitioning, none of them zero.
+fn near(abstractions: &Abstractions, partitioning: &CostPartitioning) -> Vec<f32> {
+    let costs = partitioning.costs();
+    let mut weights = vec![0.0; costs.len()];
+    for o in (0..abstractions.num_operators()).map(OpId::from) {
+        let pairs = abstractions.operator_pairs(o);
+        let total: f32 = pairs.iter().map(|&(_, pair)| costs[pair as usize] as f32).sum();
+        for &(_, pair) in pairs {
+            let share = costs[pair as usize] as f32 / total.max(1.0);
+            weights[pair as usize] = share + 1.0 / pairs.len() as f32;
+        }
+    }
+    weights
+}
+
 impl Partitioner for Auto<'_> {
     fn name(&self) -> &'static str {
         "auto"
@@ -300,13 +401,16 @@ impl Partitioner for Auto<'_> {
         beat: Option<Cost>,
     ) -> Option<CostPartitioning> {
         self.learn(abstractions, state);
-        if self.attempts > 0 {
-            return self.attempt(self.choose(), abstractions, state, beat).0;
+        if self.attempts == 0 {
+            return self.first(abstractions, state);
         }
-        // The first state decides most: take the best that any source has.
-        let (saturated, low) = self.attempt(Source::Saturated, abstractions, state, beat);
-        let (climbed, high) = self.attempt(Source::Ascent, abstractions, state, beat);
-        if high >= low { climbed } else { saturated }
+        for source in self.choose() {
+            let found = self.attempt(source, abstractions, state, beat);
+            if found.is_some() || self.is_hopeless(source, abstractions, beat) {
+                return found;
+            }
+        }
+        None
     }
 
     fn memory_bytes(&self) -> usize {
@@ -314,6 +418,7 @@ impl Partitioner for Auto<'_> {
             Network::Ready(predictor) => predictor.bytes(),
             _ => 0,
         };
-        self.ascent.memory_bytes() + self.refinement.memory_bytes() + network
+        let ascents = self.ascent.memory_bytes() + self.refinement.memory_bytes();
+        ascents + self.optimal.memory_bytes() + network
     }
 }

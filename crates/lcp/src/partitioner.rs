@@ -24,7 +24,8 @@ impl Learned {
         refine: usize,
         max_bytes: usize,
     ) -> Learned {
-        let config = LagrangianConfig { steps: refine, start: Start::Uniform, max_bytes };
+        let (steps, start) = (refine, Start::Uniform);
+        let config = LagrangianConfig { steps, start, max_bytes, ..LagrangianConfig::default() };
         let refinement = (refine > 0).then(|| Lagrangian::new(abstractions, config));
         Learned { predictor, refinement }
     }

@@ -13,8 +13,8 @@ pub use stored::{Stored, StoredConfig};
 
 use crate::task::{Cost, Value};
 
-/// What a heuristic says of one state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What a heuristic says of one state; higher is further from the goal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Estimate {
     /// The goal is at least this far away.
     AtLeast(Cost),

@@ -2,9 +2,10 @@
 //!
 //! A partitioning is admissible for every state, so its distance tables are kept and a state is
 //! evaluated by look-ups, maximised over the store.
-//! New partitionings are made on a schedule: at the first state, then at states about to be
-//! expanded, at least some evaluations apart and while making them has taken less than a share of
-//! the time, a larger one the more of them succeed.
+//! New partitionings are made at the first state and at every state about to be expanded for as
+//! long as the search comes closer to a goal: where the bound is nearly exact, that leads there at
+//! once. After that they are made while they have taken less than a share of the time, a larger
+//! one the more of them succeed.
 //! One is kept if it raises the value of the state it was made for; before that it is saturated
 //! and what it leaves over is handed on, which never lowers a value.
 //! Those that have not been the best for any state for long are dropped when more come, and all
@@ -24,7 +25,9 @@ use crate::task::{Cost, Value};
 pub struct StoredConfig {
     /// The most bytes of tables.
     pub max_bytes: usize,
-    /// The share of the running time that making partitionings takes if it never succeeds …
+    /// Every state about to be expanded gets an attempt for at most this long.
+    pub eager_time: Duration,
+    /// Then, the share of the running time that making partitionings takes if it never succeeds …
     pub min_share: f64,
     /// … and if it always does.
     pub max_share: f64,
@@ -34,7 +37,13 @@ pub struct StoredConfig {
 
 impl Default for StoredConfig {
     fn default() -> StoredConfig {
-        StoredConfig { max_bytes: 512 << 20, min_share: 0.1, max_share: 0.5, prune_every: 32 }
+        StoredConfig {
+            max_bytes: 512 << 20,
+            eager_time: Duration::from_secs(10),
+            min_share: 0.1,
+            max_share: 0.5,
+            prune_every: 32,
+        }
     }
 }
 
@@ -65,8 +74,45 @@ struct Schedule {
     is_due: bool,
     /// Running average of how many attempts succeed.
     success: f64,
+    /// There while every state gets an attempt.
+    dive: Option<Dive>,
+    /// When the dive ended, and the time spent since then.
     started: Instant,
     spent: Duration,
+    /// The time spent in all.
+    total: Duration,
+}
+
+/// The straight way to a goal.
+#[derive(Debug)]
+struct Dive {
+    begun: Instant,
+    /// The lowest value of a state that was expanded, when that was, and attempts since.
+    lowest: Cost,
+    since: Instant,
+    attempts: u64,
+}
+
+/// A dive ends after this many attempts without coming closer, or fewer if they take long.
+const STALLED: u64 = 100;
+const STALLED_SLOWLY: (u64, Duration) = (20, Duration::from_secs(1));
+
+impl Dive {
+    fn new() -> Dive {
+        Dive { begun: Instant::now(), lowest: Cost::MAX, since: Instant::now(), attempts: 0 }
+    }
+
+    /// Notes a state's value, raised or not; whether to go on.
+    fn attempted(&mut self, h: Cost, raised: bool, longest: Duration) -> bool {
+        self.attempts += 1;
+        if !raised && h < self.lowest {
+            (self.lowest, self.since, self.attempts) = (h, Instant::now(), 0);
+        }
+        let (few, long) = STALLED_SLOWLY;
+        let is_stalled =
+            self.attempts >= STALLED || self.attempts >= few && self.since.elapsed() >= long;
+        !is_stalled && self.begun.elapsed() < longest
+    }
 }
 
 impl<P: Partitioner> Stored<P> {
@@ -83,8 +129,10 @@ impl<P: Partitioner> Stored<P> {
                 next_look: 0,
                 is_due: false,
                 success: 1.0,
+                dive: None,
                 started: Instant::now(),
                 spent: Duration::ZERO,
+                total: Duration::ZERO,
             },
             config,
             scratch: PartitionScratch::default(),
@@ -165,11 +213,20 @@ impl<P: Partitioner> Stored<P> {
 }
 
 impl Schedule {
-    /// Notes an attempt.
-    fn attempted(&mut self, success: bool, took: Duration) {
+    /// Notes an attempt at a state: its value, whether it was raised, and how long that took.
+    fn attempted(&mut self, h: Cost, raised: bool, took: Duration, config: &StoredConfig) {
+        self.total += took;
         self.spent += took;
-        self.success = 0.8 * self.success + if success { 0.2 } else { 0.0 };
+        self.success = 0.8 * self.success + if raised { 0.2 } else { 0.0 };
         self.next_look = self.evaluations;
+        self.is_due = false;
+        if let Some(dive) = &mut self.dive {
+            self.is_due = dive.attempted(h, raised, config.eager_time);
+            if !self.is_due {
+                self.dive = None;
+                (self.started, self.spent) = (Instant::now(), Duration::ZERO);
+            }
+        }
     }
 
     /// Looks at the clock every few evaluations.
@@ -209,8 +266,10 @@ impl<P: Partitioner> Heuristic for Stored<P> {
         let started = Instant::now();
         self.computed += 1;
         let h = self.make(state, known);
-        self.schedule.is_due = false;
-        self.schedule.attempted(h > known, started.elapsed());
+        if self.computed == 1 {
+            self.schedule.dive = Some(Dive::new());
+        }
+        self.schedule.attempted(h, h > known, started.elapsed(), &self.config);
         Estimate::AtLeast(h)
     }
 
@@ -226,7 +285,7 @@ impl<P: Partitioner> Heuristic for Stored<P> {
             transition_bytes: self.abstractions.memory_bytes(),
             table_bytes: self.store.memory_bytes(),
             partitioner_bytes: self.partitioner.memory_bytes(),
-            partition_s: (self.schedule.spent - self.distances_time).as_secs_f64(),
+            partition_s: (self.schedule.total - self.distances_time).as_secs_f64(),
             distances_s: self.distances_time.as_secs_f64(),
         }
     }

@@ -60,12 +60,17 @@ impl Bounds {
     /// Nothing is known.
     const UNKNOWN: Bounds = Bounds { lower: 0.0, upper: f64::INFINITY };
 
+    /// Whether some partitioning might have a value that rounds to more than `h`.
+    pub fn may_exceed(&self, h: f64) -> bool {
+        self.upper - TOLERANCE > h
+    }
+
     /// Whether no partitioning has a value that rounds to more than the lower bound does.
     ///
     /// A lower bound must exceed an integer by a little more than numerical noise and the
     /// integer grid may take away before it counts as rounding up.
     pub fn are_closed(&self) -> bool {
-        self.upper - TOLERANCE <= (self.lower - TOLERANCE / 2.0).ceil()
+        !self.may_exceed((self.lower - TOLERANCE / 2.0).ceil())
     }
 }
 

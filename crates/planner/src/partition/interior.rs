@@ -19,6 +19,8 @@
 //! What matters for the state is defined in flow.rs.
 //! Cost: one sparse factorisation of the whole program per iteration; for labels, not for search.
 
+use std::time::Duration;
+
 use std::rc::Rc;
 
 use super::MEMORY_LIMIT;
@@ -88,7 +90,7 @@ impl InteriorSolver {
         for network in networks.iter().filter(|network| !network.is_trivial()) {
             add_network(&mut program, network, &c);
         }
-        let solution = program.solve(InteriorSolver::TOLERANCE)?;
+        let solution = program.solve(InteriorSolver::TOLERANCE, Duration::MAX)?;
 
         let mut shares: Vec<f64> = Vec::with_capacity(abstractions.num_pairs());
         let mut totals = vec![0.0; classes.len()];

@@ -7,7 +7,9 @@
 //! or none that exceeds the bound to beat.
 //! Cost of a step: at most one shortest path in each projection.
 
-use super::ascent::{Ascent, Bounds, StepSizes, TOLERANCE};
+use std::time::{Duration, Instant};
+
+use super::ascent::{Ascent, Bounds, StepSizes};
 use super::{CostPartitioning, MEMORY_LIMIT, Partitioner};
 use crate::abstraction::Abstractions;
 use crate::task::{Cost, Value};
@@ -18,6 +20,8 @@ pub struct LagrangianConfig {
     /// The number of steps for one state; more, up to [`LagrangianConfig::MOST`] times as many,
     /// as long as they keep raising the value.
     pub steps: usize,
+    /// The time for one state.
+    pub time: Duration,
     /// Where the ascent for a state begins.
     pub start: Start,
     /// The most bytes of what is known of abstract states, kept for the next state that has them.
@@ -40,7 +44,12 @@ impl LagrangianConfig {
 
 impl Default for LagrangianConfig {
     fn default() -> LagrangianConfig {
-        LagrangianConfig { steps: 100, start: Start::Previous, max_bytes: MEMORY_LIMIT }
+        LagrangianConfig {
+            steps: 100,
+            time: Duration::MAX,
+            start: Start::Previous,
+            max_bytes: MEMORY_LIMIT,
+        }
     }
 }
 
@@ -64,6 +73,11 @@ impl Lagrangian {
     /// An ascent on the partitionings of a collection.
     pub fn new(abstractions: &Abstractions, config: LagrangianConfig) -> Lagrangian {
         Lagrangian { config, ascent: Ascent::new(abstractions, config.max_bytes), steps: 0 }
+    }
+
+    /// Sets the time for each state to come.
+    pub fn set_time(&mut self, time: Duration) {
+        self.config.time = time;
     }
 
     /// The steps made so far, for all states.
@@ -96,24 +110,26 @@ impl Lagrangian {
         beat: Option<Cost>,
     ) -> Option<CostPartitioning> {
         let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / abstractions.divisor()) as f64);
+        let started = Instant::now();
         self.ascent.begin(abstractions, state);
         let mut next_look = FIRST_LOOK;
         let mut last = self.ascent.bounds().lower;
         for step in 1..=LagrangianConfig::MOST * self.config.steps {
             self.ascent.step(STEP_SIZES);
             self.steps += 1;
-            if step != next_look {
+            let is_late = started.elapsed() >= self.config.time;
+            if step != next_look && !is_late {
                 continue;
             }
             self.ascent.evaluate_averages();
             let bounds = self.ascent.bounds();
-            if bounds.upper - TOLERANCE <= beat {
+            if !bounds.may_exceed(beat) {
                 return None;
             }
             let rise = bounds.lower - last;
             last = bounds.lower;
             let pays = rise > LEAST_RISE * (bounds.upper - bounds.lower);
-            if bounds.are_closed() || step >= self.config.steps && !pays {
+            if bounds.are_closed() || is_late || step >= self.config.steps && !pays {
                 break;
             }
             next_look += (step / 3).max(FIRST_LOOK);

@@ -16,6 +16,7 @@
 //! may fall short of an optimum that lies above an integer by less than the grid resolves.
 
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
@@ -49,13 +50,15 @@ pub struct OcpConfig {
     /// How far apart the bounds may stay, relative to the optimum; without it they need only
     /// round to the same integer.
     pub gap: Option<f64>,
+    /// The time for one state; what is found by then may fall short of the optimum.
+    pub time: Duration,
     /// The most bytes of what is known of abstract states, kept for the next state that has them.
     pub max_bytes: usize,
 }
 
 impl Default for OcpConfig {
     fn default() -> OcpConfig {
-        OcpConfig { gap: None, max_bytes: MEMORY_LIMIT }
+        OcpConfig { gap: None, time: Duration::MAX, max_bytes: MEMORY_LIMIT }
     }
 }
 
@@ -138,6 +141,11 @@ impl Ocp {
             largest: vec![0.0; classes.len()],
             statistics: OcpStatistics::default(),
         }
+    }
+
+    /// Sets the time for each state to come.
+    pub fn set_time(&mut self, time: Duration) {
+        self.config.time = time;
     }
 
     fn is_done(&self) -> bool {
@@ -241,10 +249,15 @@ impl Ocp {
         any
     }
 
-    /// Makes some steps of ascent, as long as the bounds are apart.
-    fn climb(&mut self, steps: usize) {
+    /// The time that is left for a state begun then.
+    fn time_left(&self, started: Instant) -> Duration {
+        self.config.time.saturating_sub(started.elapsed())
+    }
+
+    /// Makes some steps of ascent, as long as the bounds are apart and there is time.
+    fn climb(&mut self, steps: usize, started: Instant) {
         for _ in 0..steps {
-            if self.is_done() {
+            if self.is_done() || self.time_left(started).is_zero() {
                 return;
             }
             self.ascent.step(STEP_SIZES);
@@ -320,22 +333,24 @@ impl Partitioner for Ocp {
     ) -> Option<CostPartitioning> {
         let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / abstractions.divisor()) as f64);
         self.statistics.states += 1;
+        let started = Instant::now();
         let is_warm = self.gather(abstractions, state);
         self.ascent.begin(abstractions, state);
         self.bound_by_known_flows(abstractions, state);
-        if self.ascent.bounds().upper - TOLERANCE <= beat {
+        if !self.ascent.bounds().may_exceed(beat) {
             return None;
         }
         self.add_paths();
-        self.climb(if is_warm { WARM_STEPS } else { COLD_STEPS });
+        self.climb(if is_warm { WARM_STEPS } else { COLD_STEPS }, started);
         let mut accuracy = 1e-4;
         let mut last = None;
         for round in 0..MOST_ROUNDS {
-            if self.is_done() {
+            let time = self.time_left(started);
+            if self.is_done() || time.is_zero() {
                 break;
             }
             let classes = self.ascent.classes();
-            let solved = master::solve(classes, &self.paths, &self.slots, accuracy);
+            let solved = master::solve(classes, &self.paths, &self.slots, accuracy, time);
             let Some(solution) = solved else { break };
             self.statistics.masters += 1;
             let flow = |slot| solution.flow.get(&slot).copied().unwrap_or(0.0);
@@ -343,7 +358,7 @@ impl Partitioner for Ocp {
             self.ascent.set_upper_bound(upper);
             let solution = last.insert(solution);
             let bounds = self.ascent.bounds();
-            if bounds.upper - TOLERANCE <= beat {
+            if !bounds.may_exceed(beat) {
                 self.remember(abstractions, state, solution);
                 return None;
             }
@@ -352,7 +367,7 @@ impl Partitioner for Ocp {
             }
             self.ascent.jump(|slot| solution.costs.get(&slot).copied().unwrap_or(0.0));
             let any_new = self.add_paths();
-            self.climb(STEPS_PER_ROUND);
+            self.climb(STEPS_PER_ROUND, started);
             if !any_new || round > 5 {
                 accuracy = 1e-8;
             }

@@ -7,6 +7,8 @@
 //! Clarabel is an interior-point method: it returns the middle of the optimal face, not a vertex.
 //! The caller checks what it makes of a solution; nothing here is exact.
 
+use std::time::Duration;
+
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
@@ -82,8 +84,8 @@ impl Program {
     }
 
     /// Solves until primal and dual value differ by less than the tolerance, absolute or relative.
-    /// `None` if the solver fails.
-    pub(super) fn solve(&self, tolerance: f64) -> Option<Solution> {
+    /// `None` if the solver fails or takes longer than `time`.
+    pub(super) fn solve(&self, tolerance: f64, time: Duration) -> Option<Solution> {
         let (num_equations, num_columns) = (self.equations.right.len(), self.value.len());
         if num_columns == 0 {
             let multipliers = vec![0.0; self.num_inequalities()];
@@ -107,6 +109,7 @@ impl Program {
         );
         let settings = DefaultSettings {
             verbose: false,
+            time_limit: time.as_secs_f64(),
             tol_gap_abs: tolerance,
             tol_gap_rel: tolerance,
             presolve_enable: false,
