@@ -53,6 +53,9 @@ pub(crate) struct LearnedArgs {
     /// the task's domain, else self]
     #[arg(long, value_name = "FILE|self")]
     pub(crate) model: Option<ModelSource>,
+    /// Train the model of `lcp` further on the task itself before the search
+    #[arg(long)]
+    pub(crate) continue_training: bool,
     /// Steps of Lagrangian ascent from each prediction of `lcp`
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) refine: usize,
@@ -94,8 +97,10 @@ impl LearnedArgs {
         let memory = memory_limit(limits);
         let model = self.find_model(task)?;
         let predictor = match model {
-            Some(model) => Predictor::new(task, abstractions, &model, softmax, memory),
-            None => {
+            Some(model) if !self.continue_training => {
+                Predictor::new(task, abstractions, &model, softmax, memory)
+            }
+            start => {
                 let mut settings = SelfTraining { seed: self.seed, ..SelfTraining::default() };
                 settings.fit(abstractions);
                 let until = self.training_deadline(limits);
@@ -104,7 +109,8 @@ impl LearnedArgs {
                     flag.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed))
                 };
                 let mut go_on = || Instant::now() < until && !interrupted();
-                let trained = train(task, abstractions, &settings, &mut go_on);
+                let start = start.map(|model| (model.vocabulary, model.weights));
+                let trained = train(task, abstractions, start, &settings, &mut go_on);
                 let (vocabulary, weights) = (trained.vocabulary, trained.weights);
                 Predictor::from_parts(task, abstractions, vocabulary, weights, softmax, memory)
             }

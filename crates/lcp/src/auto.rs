@@ -11,7 +11,8 @@
 //! random walks and the states that the search asked about.
 //! Training starts only when the search has lasted `PATIENCE`, so that easy tasks never wait for
 //! it, and goes on in short slices that take no more than `TRAIN_SHARE` of the time.
-//! A network that stays clearly below saturated cost partitioning is not used.
+//! A network that stays clearly below saturated cost partitioning is not used; a model that is
+//! below it on the states of this task is trained further on them.
 //!
 //! Nothing here can make the search wrong: every source yields a checked cost partitioning.
 
@@ -102,14 +103,13 @@ enum Source {
 
 const SOURCES: [Source; 4] = [Source::Saturated, Source::Ascent, Source::Optimal, Source::Network];
 
-/// Where the network is on its way.
-enum Network {
-    /// Nothing has been learned yet.
+/// How far training on the task has come.
+enum Training {
+    /// It has not begun.
     Waiting,
-    Training(Box<Session>),
-    Ready(Box<Predictor>),
-    /// There is none, and there will be none.
-    None,
+    Running(Box<Session>),
+    /// There will be none, or no more.
+    Over,
 }
 
 /// The partitioner of `auto`.
@@ -119,7 +119,10 @@ pub struct Auto<'t> {
     ascent: Lagrangian,
     optimal: Ocp,
     refinement: Lagrangian,
-    network: Network,
+    predictor: Option<Box<Predictor>>,
+    training: Training,
+    /// The model of the task's domain, which training begins with.
+    model: Option<Model>,
     /// States that the search asked about.
     states: Vec<Vec<Value>>,
     records: [Record; 4],
@@ -150,14 +153,10 @@ impl<'t> Auto<'t> {
             let time = LONGEST_ASCENT;
             Lagrangian::new(abstractions, LagrangianConfig { steps, start, time, max_bytes })
         };
-        let network = match &config.model {
-            Some(model) => {
-                let (softmax, memory_limit) = (Softmax::Masked, config.memory_limit);
-                let predictor = Predictor::new(task, abstractions, model, softmax, memory_limit);
-                Network::Ready(Box::new(predictor))
-            }
-            None => Network::Waiting,
-        };
+        let predictor = config.model.as_ref().map(|model| {
+            let softmax = Softmax::Masked;
+            Box::new(Predictor::new(task, abstractions, model, softmax, config.memory_limit))
+        });
         Auto {
             task,
             saturated: Saturated::new(abstractions),
@@ -167,7 +166,9 @@ impl<'t> Auto<'t> {
                 OcpConfig { max_bytes: config.memory_limit / 4, ..OcpConfig::default() },
             ),
             refinement: lagrangian(REFINE, Start::Uniform),
-            network,
+            predictor,
+            training: Training::Waiting,
+            model: config.model.clone(),
             states: Vec::new(),
             records: [Record::NEW; 4],
             attempts: 0,
@@ -183,7 +184,7 @@ impl<'t> Auto<'t> {
     /// is neglected, then those that have been worth it of late, best first, then those that had
     /// no time yet to show what they are worth.
     fn choose(&self) -> Vec<Source> {
-        let has_network = matches!(self.network, Network::Ready(_));
+        let has_network = self.predictor.is_some();
         let sources = SOURCES.into_iter().filter(|&s| s != Source::Network || has_network);
         let record = |source: Source| &self.records[source as usize];
         let worth = |source: Source| record(source).worth();
@@ -247,7 +248,7 @@ impl<'t> Auto<'t> {
         let found = self.saturated.partition(abstractions, state, None)?;
         self.records[Source::Saturated as usize].add(0.0, started.elapsed().as_secs_f64());
         let mut best = (found.evaluate(abstractions, state, &mut self.scratch), found);
-        if let Network::Ready(predictor) = &mut self.network {
+        if let Some(predictor) = &mut self.predictor {
             let predicted = predictor.predict(abstractions, state);
             self.consider(Some(predicted), abstractions, state, &mut best);
         }
@@ -287,9 +288,9 @@ impl<'t> Auto<'t> {
         state: &[Value],
         beat: Option<Cost>,
     ) -> Option<CostPartitioning> {
-        match (source, &mut self.network) {
+        match (source, &mut self.predictor) {
             (Source::Saturated, _) => self.saturated.partition(abstractions, state, beat),
-            (Source::Network, Network::Ready(predictor)) => {
+            (Source::Network, Some(predictor)) => {
                 let shares = predictor.shares(abstractions, state);
                 self.refinement.partition_from(abstractions, state, shares, beat)
             }
@@ -300,40 +301,44 @@ impl<'t> Auto<'t> {
 
     /// Trains for a slice if it is time to.
     fn learn(&mut self, abstractions: &Abstractions, state: &[Value]) {
-        if matches!(self.network, Network::Ready(_) | Network::None) {
-            return;
-        }
-        if matches!(self.network, Network::Waiting) && self.states.len() < 256 {
-            self.states.push(state.to_vec());
+        match self.training {
+            Training::Over => return,
+            Training::Waiting if self.states.len() < 256 => self.states.push(state.to_vec()),
+            _ => {}
         }
         let elapsed = self.started.elapsed();
         if elapsed < PATIENCE || self.trained_for > elapsed.mul_f64(TRAIN_SHARE) {
             return;
         }
         let slice = Instant::now();
-        self.network = match std::mem::replace(&mut self.network, Network::None) {
-            Network::Waiting => match self.begin_training(abstractions) {
-                Some(session) => Network::Training(Box::new(session)),
-                None => Network::None,
+        self.training = match std::mem::replace(&mut self.training, Training::Over) {
+            Training::Waiting => match self.begin_training(abstractions) {
+                Some(session) => Training::Running(Box::new(session)),
+                None => Training::Over,
             },
-            Network::Training(mut session) => {
+            Training::Running(mut session) => {
                 session.advance(abstractions, &mut || slice.elapsed() < SLICE);
                 if session.is_done() {
                     session.finish(abstractions);
-                    self.end_training(abstractions, &session)
+                    self.end_training(abstractions, &session);
+                    Training::Over
                 } else {
-                    Network::Training(session)
+                    Training::Running(session)
                 }
             }
-            other => other,
+            Training::Over => Training::Over,
         };
         self.trained_for += slice.elapsed();
     }
 
+    /// Chooses states and prepares to train on them, unless the task is too large or has a model
+    /// that is better than saturated cost partitioning there.
     fn begin_training(&mut self, abstractions: &Abstractions) -> Option<Session> {
         let mut settings = SelfTraining { seed: self.seed, ..SelfTraining::default() };
         settings.fit(abstractions);
-        let tokens = match settings.network.tokens {
+        let scope =
+            self.model.as_ref().map_or(settings.network.tokens, |m| m.weights.config.tokens);
+        let tokens = match scope {
             TokenScope::All => abstractions.len() * abstractions.num_operators(),
             TokenScope::Relevant => abstractions.num_pairs(),
         };
@@ -353,24 +358,30 @@ impl<'t> Auto<'t> {
             states.extend(asked.next());
         }
         states.extend(asked);
-        Some(Session::new(self.task, abstractions, &states, &settings))
+        let Some(model) = &self.model else {
+            return Some(Session::new(self.task, abstractions, &states, &settings));
+        };
+        let (vocabulary, weights) = (model.vocabulary.clone(), model.weights.clone());
+        let session =
+            Session::continued(self.task, abstractions, &states, vocabulary, weights, &settings);
+        (session.best().bound < session.best().saturated).then_some(session)
     }
 
-    fn end_training(&self, abstractions: &Abstractions, session: &Session) -> Network {
+    /// Uses what was learned if it is any good.
+    fn end_training(&mut self, abstractions: &Abstractions, session: &Session) {
         let best = session.best();
         if best.bound < LEAST_RATIO * best.saturated {
-            return Network::None;
+            return;
         }
         let (vocabulary, weights) = (best.vocabulary.clone(), best.weights.clone());
-        let predictor = Predictor::from_parts(
+        self.predictor = Some(Box::new(Predictor::from_parts(
             self.task,
             abstractions,
             vocabulary,
             weights,
             Softmax::Masked,
             self.memory_limit,
-        );
-        Network::Ready(Box::new(predictor))
+        )));
     }
 }
 
@@ -414,10 +425,7 @@ impl Partitioner for Auto<'_> {
     }
 
     fn memory_bytes(&self) -> usize {
-        let network = match &self.network {
-            Network::Ready(predictor) => predictor.bytes(),
-            _ => 0,
-        };
+        let network = self.predictor.as_ref().map_or(0, |predictor| predictor.bytes());
         let ascents = self.ascent.memory_bytes() + self.refinement.memory_bytes();
         ascents + self.optimal.memory_bytes() + network
     }

@@ -136,8 +136,8 @@ fn a_self_trained_network_is_admissible_and_learns() {
         let abstractions = projections(&task);
         let settings = SelfTraining { steps: 100, ..SelfTraining::default() };
         let untrained = SelfTraining { steps: 0, ..settings.clone() };
-        before += train(&task, &abstractions, &untrained, &mut || true).bound;
-        let trained = train(&task, &abstractions, &settings, &mut || true);
+        before += train(&task, &abstractions, None, &untrained, &mut || true).bound;
+        let trained = train(&task, &abstractions, None, &settings, &mut || true);
         after += trained.bound;
         check(&format!("task {seed}, trained"), &task, &space, &|| {
             let predictor = Predictor::from_parts(
@@ -155,10 +155,27 @@ fn a_self_trained_network_is_admissible_and_learns() {
 }
 
 #[test]
+fn training_goes_on_from_a_network_and_never_ends_below_it() {
+    let (mut before, mut after) = (0.0, 0.0);
+    for seed in 0..12 {
+        let task = random_task(seed);
+        let abstractions = projections(&task);
+        let little = SelfTraining { steps: 5, race: false, ..SelfTraining::default() };
+        let first = train(&task, &abstractions, None, &little, &mut || true);
+        let start = Some((first.vocabulary.clone(), first.weights.clone()));
+        let more = SelfTraining { steps: 100, ..little };
+        let second = train(&task, &abstractions, start, &more, &mut || true);
+        assert!(second.bound >= first.bound, "task {seed}: {} < {}", second.bound, first.bound);
+        (before, after) = (before + first.bound, after + second.bound);
+    }
+    assert!(after > before, "training on raised the bound from {before} to {after}");
+}
+
+#[test]
 fn the_same_seed_trains_the_same_network() {
     let task = random_task(3);
     let abstractions = projections(&task);
     let settings = SelfTraining { steps: 40, ..SelfTraining::default() };
-    let train = || train(&task, &abstractions, &settings, &mut || true);
+    let train = || train(&task, &abstractions, None, &settings, &mut || true);
     assert_eq!(train().weights, train().weights);
 }

@@ -111,6 +111,8 @@ pub struct Trained {
 
 /// Epochs without a better network after which training ends.
 const PATIENCE: usize = 12;
+/// A network that exists already is trained at this part of the learning rate.
+const CONTINUED_RATE: f32 = 0.2;
 /// The relative gain that counts as better.
 const GAIN: f64 = 1e-3;
 
@@ -139,7 +141,36 @@ impl Session {
         states: &[Vec<Value>],
         settings: &SelfTraining,
     ) -> Session {
-        let mut trainer = Trainer::new(task, abstractions, states, settings.clone());
+        let trainer = Trainer::new(task, abstractions, states, settings.clone());
+        let other = match settings.network.attention {
+            Attention::Mean => Attention::Learned,
+            Attention::Learned => Attention::Mean,
+        };
+        let rival = (settings.race && RACE * trainer.work() <= MOST_RACE_WORK)
+            .then(|| trainer.rival(other, settings.seed + 1));
+        Session::begin(trainer, rival, abstractions, states)
+    }
+
+    /// Prepares training from a network that exists already, as it is in a model.
+    pub fn continued(
+        task: &Task,
+        abstractions: &Abstractions,
+        states: &[Vec<Value>],
+        vocabulary: Arc<Vocabulary>,
+        weights: Weights,
+        settings: &SelfTraining,
+    ) -> Session {
+        let settings = SelfTraining { rate: CONTINUED_RATE * settings.rate, ..settings.clone() };
+        let trainer = Trainer::continued(task, abstractions, states, vocabulary, weights, settings);
+        Session::begin(trainer, None, abstractions, states)
+    }
+
+    fn begin(
+        mut trainer: Trainer,
+        rival: Option<Trainer>,
+        abstractions: &Abstractions,
+        states: &[Vec<Value>],
+    ) -> Session {
         let held_out = &states[states.len() - states.len() / 4..];
         let best = Trained {
             vocabulary: trainer.vocabulary().clone(),
@@ -148,14 +179,8 @@ impl Session {
             saturated: saturated_bound(abstractions, held_out),
             steps: 0,
         };
-        let reference = best.bound;
-        let other = match settings.network.attention {
-            Attention::Mean => Attention::Learned,
-            Attention::Learned => Attention::Mean,
-        };
-        let rival = (settings.race && RACE * trainer.work() <= MOST_RACE_WORK)
-            .then(|| trainer.rival(other, settings.seed + 1));
-        Session { trainer, rival, best, reference, since_best: 0, steps: settings.steps }
+        let (reference, steps) = (best.bound, trainer.settings().steps);
+        Session { trainer, rival, best, reference, since_best: 0, steps }
     }
 
     /// Whether the race is on: lets the rival catch up, and decides when both have done enough.
@@ -232,19 +257,25 @@ impl Session {
     }
 }
 
-/// Trains on random-walk states of the task until the steps are used up, the network stops
-/// improving or `go_on` (asked after every step) says no.
+/// Trains on random-walk states of the task, from `start` or else from scratch, until the steps
+/// are used up, the network stops improving or `go_on` (asked after every step) says no.
 /// With no states to train on, the network stays as it began.
 pub fn train(
     task: &Task,
     abstractions: &Abstractions,
+    start: Option<(Arc<Vocabulary>, Weights)>,
     settings: &SelfTraining,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Trained {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(settings.seed);
     let states =
         random_walk_states(task, abstractions, settings.states, settings.longest_walk, &mut rng);
-    let mut session = Session::new(task, abstractions, &states, settings);
+    let mut session = match start {
+        None => Session::new(task, abstractions, &states, settings),
+        Some((vocabulary, weights)) => {
+            Session::continued(task, abstractions, &states, vocabulary, weights, settings)
+        }
+    };
     session.advance(abstractions, go_on);
     session.finish(abstractions);
     session.best

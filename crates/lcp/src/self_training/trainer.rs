@@ -137,6 +137,11 @@ impl Trainer {
         }
     }
 
+    /// The settings.
+    pub fn settings(&self) -> &SelfTraining {
+        &self.settings
+    }
+
     /// A network with another attention and other first weights, to be trained on the same states.
     pub fn rival(&self, attention: Attention, seed: u64) -> Trainer {
         let config = NetworkConfig { attention, ..self.weights.config.clone() };
