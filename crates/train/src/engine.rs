@@ -6,14 +6,15 @@
 use burn::backend::{Autodiff, Flex};
 use burn::tensor::backend::AutodiffBackend;
 use burn::tensor::{Tensor, TensorData};
+use lcp::network::NetworkConfig;
 use lcp::network::tokens::Batch;
 use lcp::network::train_pass::Tape;
 use lcp::network::weights::Weights;
 use rayon::prelude::*;
 
 use crate::config::{EngineKind, TrainConfig};
+use crate::device::DeviceBackend;
 use crate::examples::{ExampleId, Examples};
-use crate::gather::GatherBackend;
 use crate::loss::{Loss, LossScratch, Scores};
 use crate::network::{DeviceBatch, Dropout, Network};
 
@@ -35,15 +36,27 @@ pub struct StateValue {
     pub h: f64,
 }
 
+/// The states of one step.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The states.
+    pub items: Vec<Item>,
+    /// The distinct tokens of all of them, for engines that want them.
+    pub batch: Option<Batch>,
+}
+
 /// Computes scores and gradients.
 pub trait Engine {
+    /// Whether steps come with their distinct tokens, which can be found ahead of time.
+    fn wants_batches(&self) -> bool;
+
     /// The mean loss over some states and its gradient; `seed` decides what is dropped out.
     fn gradient(
         &mut self,
         weights: &Weights,
         examples: &Examples,
         loss: Loss,
-        items: &[Item],
+        step: &Step,
         seed: u64,
     ) -> (f64, Vec<f32>);
 
@@ -69,6 +82,18 @@ pub fn engine(config: &TrainConfig) -> Option<Box<dyn Engine>> {
     }
 }
 
+impl Step {
+    /// A step without its tokens.
+    pub fn new(items: Vec<Item>) -> Step {
+        Step { items, batch: None }
+    }
+
+    /// Finds the distinct tokens.
+    pub fn find_tokens(&mut self, config: &NetworkConfig, examples: &Examples) {
+        self.batch = Some(examples.batch(config, &ids(&self.items)));
+    }
+}
+
 /// Loss of all states of a batch; adds derivatives to `d_scores`.
 fn total_loss(
     loss: Loss,
@@ -86,6 +111,31 @@ fn total_loss(
     items.iter().zip(&batch.scored).map(of_state).sum()
 }
 
+/// The same, with the states in parallel; they are added up in their order.
+fn total_loss_in_parallel(
+    loss: Loss,
+    examples: &Examples,
+    items: &[Item],
+    batch: &Batch,
+    scores: &[f32],
+) -> (f64, Vec<f32>) {
+    let of_state = |scratch: &mut LossScratch, (item, tokens): (&Item, &Vec<u32>)| {
+        let (task, state) = examples.example(item.id);
+        let mut d_scores = vec![0.0; scores.len()];
+        let scores = Scores { tokens, scores };
+        let loss = loss.of_state(task, state, item.reference, scores, &mut d_scores, scratch);
+        (loss, d_scores)
+    };
+    let states = items.par_iter().zip(&batch.scored);
+    let states: Vec<_> = states.map_init(LossScratch::default, of_state).collect();
+    let mut total = (0.0, vec![0.0; scores.len()]);
+    for (loss, d_scores) in states {
+        total.0 += loss;
+        total.1.iter_mut().zip(d_scores).for_each(|(sum, d)| *sum += d);
+    }
+    total
+}
+
 /// Loss and h of each state of a batch.
 fn state_values(
     loss: Loss,
@@ -94,15 +144,16 @@ fn state_values(
     batch: &Batch,
     scores: &[f32],
 ) -> Vec<StateValue> {
-    let mut scratch = LossScratch::default();
-    let mut ignored = vec![0.0; scores.len()];
-    let of_state = |(item, tokens): (&Item, &Vec<u32>)| {
+    let new = || (LossScratch::default(), vec![0.0; scores.len()]);
+    let states = items.par_iter().zip(&batch.scored);
+    let of_state = |(scratch, ignored): &mut (LossScratch, Vec<f32>),
+                    (item, tokens): (&Item, &Vec<u32>)| {
         let (task, state) = examples.example(item.id);
         let scores = Scores { tokens, scores };
-        let loss = loss.of_state(task, state, item.reference, scores, &mut ignored, &mut scratch);
+        let loss = loss.of_state(task, state, item.reference, scores, ignored, scratch);
         StateValue { loss, h: scratch.value(task, &state.values, scores) }
     };
-    items.iter().zip(&batch.scored).map(of_state).collect()
+    states.map_init(new, of_state).collect()
 }
 
 fn ids(items: &[Item]) -> Vec<ExampleId> {
@@ -115,12 +166,16 @@ struct Native {
 }
 
 impl Engine for Native {
+    fn wants_batches(&self) -> bool {
+        false
+    }
+
     fn gradient(
         &mut self,
         weights: &Weights,
         examples: &Examples,
         loss: Loss,
-        items: &[Item],
+        Step { items, .. }: &Step,
         _seed: u64,
     ) -> (f64, Vec<f32>) {
         let parts: Vec<(f64, Weights)> = items
@@ -173,53 +228,51 @@ struct OnDevice<B: AutodiffBackend> {
     device: B::Device,
     dropout: Dropout,
     batch: usize,
-    scratch: LossScratch,
 }
 
 impl<B: AutodiffBackend> OnDevice<B> {
     fn new(config: &TrainConfig) -> OnDevice<B> {
-        OnDevice {
-            device: Default::default(),
-            dropout: config.dropout,
-            batch: config.batch,
-            scratch: LossScratch::default(),
-        }
+        OnDevice { device: Default::default(), dropout: config.dropout, batch: config.batch.max(1) }
     }
 }
 
-impl<B: AutodiffBackend + GatherBackend> Engine for OnDevice<B>
+impl<B> Engine for OnDevice<B>
 where
-    B::InnerBackend: GatherBackend,
+    B: AutodiffBackend + DeviceBackend<Plain = <B as AutodiffBackend>::InnerBackend>,
+    B::InnerBackend: DeviceBackend<Plain = <B as AutodiffBackend>::InnerBackend>,
 {
+    fn wants_batches(&self) -> bool {
+        true
+    }
+
     fn gradient(
         &mut self,
         weights: &Weights,
         examples: &Examples,
         loss: Loss,
-        items: &[Item],
+        step: &Step,
         seed: u64,
     ) -> (f64, Vec<f32>) {
         B::seed(&self.device, seed);
-        let batch = examples.batch(&weights.config, &ids(items));
-        let network = Network::<B>::new(weights, true, &self.device);
-        let on_device = DeviceBatch::new(&weights.config, &examples.rows, &batch, &self.device);
+        let found;
+        let batch = match &step.batch {
+            Some(batch) => batch,
+            None => {
+                found = examples.batch(&weights.config, &ids(&step.items));
+                &found
+            }
+        };
+        let (config, padding) = (&weights.config, B::PADDING);
+        let network = Network::<B>::new(weights, true, padding, &self.device);
+        let on_device = DeviceBatch::new(config, &examples.rows, batch, padding, &self.device);
         let scores = network.forward(&on_device, &self.dropout);
         let values = floats(scores.clone().inner());
-        let mut d_scores = vec![0.0; values.len()];
-        let scratch = &mut self.scratch;
-        let loss = total_loss(loss, examples, items, &batch, &values, &mut d_scores, scratch);
+        let (loss, d_scores) = total_loss_in_parallel(loss, examples, &step.items, batch, &values);
         // The gradient of Σ d_score·score with d_score fixed is that of the loss.
         let length = d_scores.len();
         let d_scores = Tensor::from_data(TensorData::new(d_scores, [length]), &self.device);
         let gradients = (scores * d_scores).sum().backward();
-        let mut gradient = Vec::with_capacity(weights.data.len());
-        for (tensor, (_, _, place)) in network.tensors().iter().zip(&weights.layout.named) {
-            match tensor.grad(&gradients) {
-                Some(g) => gradient.extend(floats(g)),
-                None => gradient.resize(gradient.len() + place.size(), 0.0),
-            }
-        }
-        average(items.len(), loss, gradient)
+        average(step.items.len(), loss, network.gradient(&gradients))
     }
 
     fn evaluate(
@@ -229,17 +282,26 @@ where
         loss: Loss,
         items: &[Item],
     ) -> Vec<StateValue> {
-        let network = Network::<B::InnerBackend>::new(weights, false, &self.device);
+        let (config, padding) = (&weights.config, B::PADDING);
+        let network = Network::<B::InnerBackend>::new(weights, false, padding, &self.device);
         let mut values = Vec::with_capacity(items.len());
-        for items in items.chunks(self.batch.max(1)) {
-            let batch = examples.batch(&weights.config, &ids(items));
-            let on_device = DeviceBatch::new(&weights.config, &examples.rows, &batch, &self.device);
-            let scores = floats(network.forward(&on_device, &Dropout::NONE));
-            values.extend(state_values(loss, examples, items, &batch, &scores));
+        for some in items.chunks(AHEAD * self.batch) {
+            let steps = some.par_chunks(self.batch);
+            let steps: Vec<(&[Item], Batch)> =
+                steps.map(|items| (items, examples.batch(config, &ids(items)))).collect();
+            for (items, batch) in &steps {
+                let rows = &examples.rows;
+                let on_device = DeviceBatch::new(config, rows, batch, padding, &self.device);
+                let scores = floats(network.forward(&on_device, &Dropout::NONE));
+                values.extend(state_values(loss, examples, items, batch, &scores));
+            }
         }
         values
     }
 }
+
+/// Steps whose tokens are found at the same time.
+pub(crate) const AHEAD: usize = 16;
 
 fn floats<B: burn::tensor::backend::Backend, const D: usize>(tensor: Tensor<B, D>) -> Vec<f32> {
     tensor.into_data().to_vec().expect("the backend's floats have 32 bits")

@@ -222,7 +222,7 @@ impl Examples {
 
 impl TaskExamples {
     /// The feature row of each position in a state.
-    fn row_of_position(&self, state: &LabelledState) -> Vec<u32> {
+    pub fn row_of_position(&self, state: &LabelledState) -> Vec<u32> {
         let positions = &self.places.positions;
         let mut rows = vec![0; positions.len()];
         for (p, entries) in self.entries.iter().enumerate() {

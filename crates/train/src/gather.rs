@@ -1,166 +1,180 @@
-//! Rows of a matrix by index, with a gradient that is fast on a GPU too.
+//! Rows of a matrix by index, and the sums of rows that are its gradient.
 //!
 //! `y[i] = x[index[i]]`; the gradient of row r of x is the sum of the gradients of all `y[i]` with
 //! `index[i] = r`.
 //! On the CPU that sum is a scatter.
 //! burn's CUDA scatter walks through the indices one after another, so there the sum is a tree:
-//! the rows to be added are listed per target, up to `FAN` at a time, and each level gathers
-//! and sums them in parallel.
+//! the rows to be added are listed per target, a few at a time, and each level gathers and sums
+//! them in parallel.
 
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::{CheckpointStrategy, NoCheckpointing};
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
-use burn::backend::{Autodiff, Flex};
 use burn::tensor::backend::Backend;
-use burn::tensor::ops::{FloatTensor, FloatTensorOps};
-use burn::tensor::{Shape, Tensor, TensorMetadata, TensorPrimitive};
+use burn::tensor::{Int, Tensor, TensorData};
 
-use crate::network::int_tensor;
+use crate::device::{Gradient, Padding};
 
-/// Summands per step of the tree.
-const FAN: usize = 8;
+/// Summands per step of a tree: the one of these that gathers least.
+const FANS: [usize; 4] = [2, 4, 8, 16];
 
-/// A backend that gathers rows.
-pub trait GatherBackend: Backend {
-    /// Whether sums of gradients are computed by gathering.
-    const SUMS_BY_GATHERING: bool;
+/// What one more level of a tree costs, in gathered rows.
+const LEVEL: usize = 20_000;
 
-    /// The rows of `x` that `index` names.
-    fn gather_rows(x: FloatTensor<Self>, index: &RowIndex<Self>) -> FloatTensor<Self>;
-}
-
-/// Which rows to gather, and what their gradient needs.
+/// Which rows to gather, and how their gradients are summed.
 #[derive(Clone, Debug)]
 pub struct RowIndex<B: Backend> {
-    index: B::IntTensorPrimitive,
-    /// The number of rows of the matrix.
-    rows: usize,
-    /// The levels of the tree: which rows of the level below (the last one is zero) to add, and
-    /// how many at a time.
-    levels: Vec<(B::IntTensorPrimitive, usize)>,
+    index: Tensor<B, 1, Int>,
+    sums: RowSums<B>,
 }
 
-impl<B: GatherBackend> RowIndex<B> {
-    /// Names rows of a matrix with `rows` rows.
-    pub fn new(index: Vec<i32>, rows: usize, device: &B::Device) -> RowIndex<B> {
-        let levels = if B::SUMS_BY_GATHERING { sum_tree(&index, rows) } else { Vec::new() };
-        let levels = levels
-            .into_iter()
-            .map(|(level, fan)| (int_tensor::<B>(level, device).into_primitive(), fan))
-            .collect();
-        RowIndex { index: int_tensor::<B>(index, device).into_primitive(), rows, levels }
+impl<B: Backend> RowIndex<B> {
+    /// Names rows of a matrix with `rows` rows; `None` is any row, with a gradient of zero.
+    pub fn new(
+        index: &[Option<u32>],
+        rows: usize,
+        padding: Padding,
+        device: &B::Device,
+    ) -> RowIndex<B> {
+        RowIndex { index: indices(index, device), sums: RowSums::new(index, rows, padding, device) }
+    }
+
+    /// The rows of `x` that are named.
+    pub fn gather(&self, x: Tensor<B, 2>) -> Tensor<B, 2> {
+        x.select(0, self.index.clone())
     }
 }
 
-/// For each level the rows to add, `fan` at a time; padding names the row after the last.
-fn sum_tree(index: &[i32], rows: usize) -> Vec<(Vec<i32>, usize)> {
-    let mut summands = vec![Vec::new(); rows];
-    for (i, &row) in index.iter().enumerate() {
-        summands[row as usize].push(i as i32);
+impl<B: Backend> Gradient<B, 1> for RowIndex<B> {
+    fn gradients(self, gradient: Tensor<B, 2>, _wanted: [bool; 1]) -> [Option<Tensor<B, 2>>; 1] {
+        [Some(self.sums.sum(vec![gradient]))]
     }
-    let mut below = index.len() as i32;
+}
+
+/// Indices on a device; `None` is 0.
+pub(crate) fn indices<B: Backend>(index: &[Option<u32>], device: &B::Device) -> Tensor<B, 1, Int> {
+    ints(index.iter().map(|i| i.unwrap_or(0) as i32).collect(), device)
+}
+
+fn ints<B: Backend>(values: Vec<i32>, device: &B::Device) -> Tensor<B, 1, Int> {
+    let length = values.len();
+    Tensor::from_data(TensorData::new(values, [length]), device)
+}
+
+/// Sums rows per target.
+#[derive(Clone, Debug)]
+pub struct RowSums<B: Backend> {
+    targets: usize,
+    how: How<B>,
+}
+
+#[derive(Clone, Debug)]
+enum How<B: Backend> {
+    /// The target of each row.
+    Scatter(Tensor<B, 1, Int>),
+    /// For each level which rows of the level below to add, and how many at a time.
+    Tree(Vec<(Tensor<B, 1, Int>, usize)>),
+}
+
+impl<B: Backend> RowSums<B> {
+    /// Adds row i to `target[i]`; a row without target is zero.
+    pub fn new(
+        target: &[Option<u32>],
+        targets: usize,
+        padding: Padding,
+        device: &B::Device,
+    ) -> RowSums<B> {
+        let how = if padding.coarse {
+            let levels = sum_tree(target, targets);
+            How::Tree(levels.into_iter().map(|(level, fan)| (ints(level, device), fan)).collect())
+        } else {
+            How::Scatter(indices(target, device))
+        };
+        RowSums { targets, how }
+    }
+
+    /// The sums, [targets, w], of rows given in parts.
+    pub fn sum(&self, mut parts: Vec<Tensor<B, 2>>) -> Tensor<B, 2> {
+        let width = parts[0].dims()[1];
+        let device = parts[0].device();
+        let zeros = |rows: usize| Tensor::zeros([rows, width], &device);
+        match &self.how {
+            How::Scatter(target) => {
+                let rows = if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(parts, 0) };
+                zeros(self.targets).select_assign(
+                    0,
+                    target.clone(),
+                    rows,
+                    burn::tensor::IndexingUpdateOp::Add,
+                )
+            }
+            How::Tree(levels) => {
+                parts.push(zeros(1));
+                levels.iter().fold(Tensor::cat(parts, 0), |below, (level, fan)| {
+                    let summands = below.select(0, level.clone());
+                    let places = summands.dims()[0] / fan;
+                    summands.reshape([places, *fan, width]).sum_dim(1).reshape([places, width])
+                })
+            }
+        }
+    }
+}
+
+/// For each level the rows to add, `fan` at a time; the last row of the rows and of every level
+/// but the topmost is zero, and padding names it.
+fn sum_tree(target: &[Option<u32>], targets: usize) -> Vec<(Vec<i32>, usize)> {
+    let mut counts = vec![0usize; targets];
+    target.iter().flatten().for_each(|&t| counts[t as usize] += 1);
+    let mut next = Vec::with_capacity(targets);
+    let mut total = 0;
+    for &count in &counts {
+        next.push(total);
+        total += count;
+    }
+    let mut summands = vec![0i32; total];
+    for (row, target) in target.iter().enumerate() {
+        if let Some(target) = *target {
+            summands[next[target as usize]] = row as i32;
+            next[target as usize] += 1;
+        }
+    }
+    let fan = best_fan(&counts);
+    let mut zero = target.len() as i32;
     let mut levels = Vec::new();
     loop {
-        let most = summands.iter().map(Vec::len).max().unwrap_or(0);
-        let fan = most.clamp(1, FAN);
+        let is_top = counts.iter().all(|&count| count <= fan);
         let mut level = Vec::new();
-        let mut places = 0;
-        for summands in &mut summands {
-            let first = places;
-            let mut rest = summands.as_slice();
-            loop {
-                let (now, later) = rest.split_at(rest.len().min(fan));
-                level.extend_from_slice(now);
-                level.resize((places as usize + 1) * fan, below);
-                places += 1;
-                rest = later;
-                if rest.is_empty() {
-                    break;
-                }
-            }
-            *summands = (first..places).collect();
+        let (mut used, mut filled) = (0, 0);
+        for count in &mut counts {
+            level.extend_from_slice(&summands[used..used + *count]);
+            used += *count;
+            *count = count.div_ceil(fan).max(1);
+            filled += *count * fan;
+            level.resize(filled, zero);
         }
-        below = places;
-        levels.push((level, fan));
-        if most <= fan {
+        if is_top {
+            levels.push((level, fan));
             return levels;
         }
+        level.resize(filled + fan, zero);
+        levels.push((level, fan));
+        zero = (filled / fan) as i32;
+        summands = (0..zero).collect();
     }
 }
 
-/// The rows of `x` that `index` names.
-pub(crate) fn gather<B: GatherBackend>(x: Tensor<B, 2>, index: &RowIndex<B>) -> Tensor<B, 2> {
-    let x = x.into_primitive().tensor();
-    Tensor::from_primitive(TensorPrimitive::Float(B::gather_rows(x, index)))
-}
-
-impl GatherBackend for Flex {
-    const SUMS_BY_GATHERING: bool = false;
-
-    fn gather_rows(x: FloatTensor<Self>, index: &RowIndex<Self>) -> FloatTensor<Self> {
-        Self::float_select(x, 0, index.index.clone())
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl GatherBackend for burn::backend::Cuda {
-    const SUMS_BY_GATHERING: bool = true;
-
-    fn gather_rows(x: FloatTensor<Self>, index: &RowIndex<Self>) -> FloatTensor<Self> {
-        Self::float_select(x, 0, index.index.clone())
-    }
-}
-
-impl<B: GatherBackend, C: CheckpointStrategy> GatherBackend for Autodiff<B, C> {
-    const SUMS_BY_GATHERING: bool = B::SUMS_BY_GATHERING;
-
-    fn gather_rows(x: FloatTensor<Self>, index: &RowIndex<Self>) -> FloatTensor<Self> {
-        let inner = RowIndex::<B> {
-            index: index.index.clone(),
-            rows: index.rows,
-            levels: index.levels.clone(),
-        };
-        let rows = B::gather_rows(x.primitive.clone(), &inner);
-        match Gather.prepare::<NoCheckpointing>([x.node.clone()]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish(inner, rows),
-            OpsKind::UnTracked(prep) => prep.finish(rows),
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Gather;
-
-impl<B: GatherBackend> Backward<B, 1> for Gather {
-    type State = RowIndex<B>;
-
-    fn backward(
-        self,
-        ops: Ops<RowIndex<B>, 1>,
-        gradients: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
-        let RowIndex { index, rows, levels } = ops.state;
-        unary::<B, _>(ops.parents, ops.node, gradients, |gradient| {
-            let width = gradient.shape()[1];
-            let device = B::float_device(&gradient);
-            let zeros = |n: usize| {
-                B::float_zeros(Shape::from([n, width]), &device, gradient.dtype().into())
-            };
-            if !B::SUMS_BY_GATHERING {
-                return B::float_select_add(zeros(rows), 0, index, gradient);
+/// The fan whose tree costs least for targets with so many summands each.
+fn best_fan(counts: &[usize]) -> usize {
+    let cost = |fan: usize| {
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let (mut cost, mut below) = (0, 1);
+        loop {
+            let places = |&count: &usize| count.div_ceil(below * fan).max(1);
+            cost += LEVEL + counts.iter().map(places).sum::<usize>() * fan;
+            below *= fan;
+            if most <= below {
+                return cost;
             }
-            let padding = zeros(1);
-            levels.into_iter().fold(gradient, |below, (level, fan)| {
-                let padded = B::float_cat(vec![below, padding.clone()], 0);
-                let summands = B::float_select(padded, 0, level);
-                let places = summands.shape()[0] / fan;
-                let summands = B::float_reshape(summands, Shape::from([places, fan, width]));
-                B::float_reshape(B::float_sum_dim(summands, 1), Shape::from([places, width]))
-            })
-        });
-    }
+        }
+    };
+    FANS.into_iter().min_by_key(|&fan| cost(fan)).expect("there are some")
 }
 
 #[cfg(test)]
@@ -169,15 +183,25 @@ mod tests {
 
     #[test]
     fn the_tree_sums_what_a_scatter_would() {
-        let index: Vec<i32> = (0..300).map(|i| if i % 3 == 0 { 2 } else { i % 7 }).collect();
-        let mut expected = vec![0i64; 9];
-        index.iter().enumerate().for_each(|(i, &row)| expected[row as usize] += i as i64);
-        let mut values: Vec<i64> = (0..300).collect();
-        for (level, fan) in sum_tree(&index, 9) {
+        for most in [300, 40, 3] {
+            let target = |i: u32| match i % 5 {
+                0 => None,
+                1 if i < most => Some(2),
+                _ => Some(i % 7),
+            };
+            let target: Vec<Option<u32>> = (0..300).map(target).collect();
+            let mut expected = vec![0; 9];
+            let add = |(i, t): (usize, &Option<u32>)| {
+                t.into_iter().for_each(|t| expected[*t as usize] += i as i64);
+            };
+            target.iter().enumerate().for_each(add);
+            let mut values: Vec<i64> = (0..300).collect();
             values.push(0);
-            let summed = level.chunks(fan).map(|c| c.iter().map(|&i| values[i as usize]).sum());
-            values = summed.collect();
+            for (level, fan) in sum_tree(&target, 9) {
+                let summed = level.chunks(fan).map(|c| c.iter().map(|&i| values[i as usize]).sum());
+                values = summed.collect();
+            }
+            assert_eq!(values, expected);
         }
-        assert_eq!(values, expected);
     }
 }

@@ -10,21 +10,26 @@
 //!
 //! It runs on the distinct tokens of a batch with multiplicities: n equal tokens in an attention
 //! are one token whose logit is raised by ln n, which is exact.
-//! Groups of similar size are padded to rectangles (`Bucket`); a padded place has logit −10⁹.
+//! Rows and columns may be padded ([`Padding`]): added columns of tokens are zero, because so are
+//! the added rows and columns of the weights, and added rows are never gathered.
 //! The softmax of S over the patterns of an operator is the loss's business.
 //!
 //! Deviates from the paper only where dropout is on: equal tokens share one dropout mask.
 
-use burn::tensor::activation::{relu, softmax};
-use burn::tensor::backend::Backend;
-use burn::tensor::{Distribution, Int, Tensor, TensorData};
+use std::sync::Arc;
+
+use burn::tensor::activation::relu;
+use burn::tensor::backend::{AutodiffBackend, Backend};
+use burn::tensor::{Distribution, Tensor, TensorData, Transaction};
 use lcp::network::tokens::{Batch, Stage};
 use lcp::network::train_pass::FeatureRows;
 use lcp::network::weights::{self, Weights};
 use lcp::network::{Attention, NetworkConfig};
 use serde::{Deserialize, Serialize};
 
-use crate::gather::{GatherBackend, RowIndex, gather};
+use crate::attend::{Groups, Settings};
+use crate::device::{DeviceBackend, Padding};
+use crate::gather::RowIndex;
 
 /// Shares of activations that are zeroed while training.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -44,6 +49,65 @@ impl Dropout {
     pub const NONE: Dropout = Dropout { attention: 0.0, residual: 0.0, mlp: 0.0 };
 }
 
+/// Indices of one side of a matrix, in parts of equal size, each padded at its end.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    parts: usize,
+    size: usize,
+    padded: usize,
+}
+
+impl Axis {
+    fn new(length: usize, parts: usize, padding: Padding) -> Axis {
+        let size = length / parts;
+        Axis { parts, size, padded: size.next_multiple_of(padding.columns) }
+    }
+
+    /// A side of length 1.
+    const ONE: Axis = Axis { parts: 1, size: 1, padded: 1 };
+
+    /// The padded length.
+    fn len(self) -> usize {
+        self.parts * self.padded
+    }
+
+    /// The indices with padding in between.
+    fn places(self) -> impl Iterator<Item = usize> {
+        (0..self.parts).flat_map(move |p| (0..self.size).map(move |i| p * self.padded + i))
+    }
+
+    /// Takes the padding out of a row.
+    fn strip(self, to: &mut [f32], from: &[f32]) {
+        let parts = to.chunks_exact_mut(self.size).zip(from.chunks_exact(self.padded));
+        parts.for_each(|(to, from)| to.copy_from_slice(&from[..self.size]));
+    }
+
+    /// Puts padding into a row.
+    fn pad(self, to: &mut [f32], from: &[f32]) {
+        let parts = to.chunks_exact_mut(self.padded).zip(from.chunks_exact(self.size));
+        parts.for_each(|(to, from)| to[..self.size].copy_from_slice(from));
+    }
+}
+
+/// The padded sides of a network's matrices.
+#[derive(Clone, Copy, Debug)]
+struct Axes {
+    input: Axis,
+    width: Axis,
+    hidden: Axis,
+}
+
+impl Axes {
+    fn new(config: &NetworkConfig, padding: Padding) -> Axes {
+        let width = Axis::new(config.width(), config.heads, padding);
+        Axes {
+            input: config.width.map_or(width, |_| Axis::new(config.input, 1, padding)),
+            width,
+            hidden: Axis::new(config.hidden(), 1, padding),
+        }
+    }
+}
+
 /// The network's tensors on a device, [rows, cols] each; vectors are one row.
 pub struct Network<B: Backend> {
     config: NetworkConfig,
@@ -52,8 +116,8 @@ pub struct Network<B: Backend> {
     mlp_0: Linear<B>,
     mlp_1: Linear<B>,
     score: Linear<B>,
-    /// All of them in the order of the flat vector.
-    all: Vec<Tensor<B, 2>>,
+    /// All of them, with their place among the weights and their padded sides.
+    all: Vec<(weights::Tensor, [Axis; 2], Tensor<B, 2>)>,
 }
 
 struct Linear<B: Backend> {
@@ -70,58 +134,74 @@ struct AttentionTensors<B: Backend> {
     o: Linear<B>,
 }
 
-impl<B: Backend> Linear<B> {
+impl<B: DeviceBackend> Linear<B> {
     fn forward(&self, x: Tensor<B, 2>) -> Tensor<B, 2> {
-        x.matmul(self.weight.clone()) + self.bias.clone()
+        let rows = x.dims()[0];
+        B::times(x, self.weight.clone()) + B::spread(self.bias.clone(), rows)
     }
 }
 
-impl<B: GatherBackend> Network<B> {
+impl<B: DeviceBackend> Network<B> {
     /// Puts weights on a device; `tracked` makes gradients flow to them.
-    pub fn new(weights: &Weights, tracked: bool, device: &B::Device) -> Network<B> {
-        let on_device = |tensor: weights::Tensor| {
-            let values = weights[tensor].to_vec();
-            let data = TensorData::new(values, [tensor.rows, tensor.cols]);
-            let tensor = Tensor::<B, 2>::from_data(data, device);
-            if tracked { tensor.require_grad() } else { tensor }
+    pub fn new(
+        weights: &Weights,
+        tracked: bool,
+        padding: Padding,
+        device: &B::Device,
+    ) -> Network<B> {
+        let Axes { input, width, hidden } = Axes::new(&weights.config, padding);
+        let mut all = Vec::new();
+        let mut put = |tensor: weights::Tensor, [rows, cols]: [Axis; 2]| {
+            let mut values = vec![0.0; rows.len() * cols.len()];
+            for (row, from) in rows.places().zip(weights[tensor].chunks_exact(tensor.cols)) {
+                cols.pad(&mut values[row * cols.len()..][..cols.len()], from);
+            }
+            let data = TensorData::new(values, [rows.len(), cols.len()]);
+            let on_device = Tensor::<B, 2>::from_data(data, device);
+            let on_device = if tracked { on_device.require_grad() } else { on_device };
+            all.push((tensor, [rows, cols], on_device.clone()));
+            on_device
         };
         let layout = &weights.layout;
-        let all: Vec<Tensor<B, 2>> =
-            layout.named.iter().map(|(_, _, tensor)| on_device(*tensor)).collect();
-        let find = |wanted: weights::Tensor| {
-            let found = layout.named.iter().position(|(_, _, tensor)| *tensor == wanted);
-            all[found.expect("the layout names all its tensors")].clone()
-        };
-        let linear = |(weight, bias)| Linear { weight: find(weight), bias: find(bias) };
-        let stage = |tensors: &weights::AttentionTensors| AttentionTensors {
-            norm_gain: find(tensors.norm_gain),
-            norm_bias: find(tensors.norm_bias),
-            qk: tensors.qk.map(|(q, k)| (find(q), find(k))),
-            v: find(tensors.v),
-            o: linear((tensors.o, tensors.o_bias)),
-        };
         Network {
             config: weights.config.clone(),
-            input: layout.input.map(find),
-            stages: layout.stages.iter().map(stage).collect(),
-            mlp_0: linear(layout.mlp_0),
-            mlp_1: linear(layout.mlp_1),
-            // The score's weight is a vector [w]; as a matrix it is a column.
-            score: Linear { weight: find(layout.score.0).transpose(), bias: find(layout.score.1) },
+            input: layout.input.map(|tensor| put(tensor, [input, width])),
+            stages: layout
+                .stages
+                .iter()
+                .map(|tensors| AttentionTensors {
+                    norm_gain: put(tensors.norm_gain, [Axis::ONE, width]),
+                    norm_bias: put(tensors.norm_bias, [Axis::ONE, width]),
+                    qk: tensors.qk.map(|(q, k)| (put(q, [width; 2]), put(k, [width; 2]))),
+                    v: put(tensors.v, [width; 2]),
+                    o: Linear {
+                        weight: put(tensors.o, [width; 2]),
+                        bias: put(tensors.o_bias, [Axis::ONE, width]),
+                    },
+                })
+                .collect(),
+            mlp_0: Linear {
+                weight: put(layout.mlp_0.0, [width, hidden]),
+                bias: put(layout.mlp_0.1, [Axis::ONE, hidden]),
+            },
+            mlp_1: Linear {
+                weight: put(layout.mlp_1.0, [hidden, width]),
+                bias: put(layout.mlp_1.1, [Axis::ONE, width]),
+            },
+            score: Linear {
+                weight: put(layout.score.0, [Axis::ONE, width]),
+                bias: put(layout.score.1, [Axis::ONE; 2]),
+            },
             all,
         }
     }
 
-    /// All tensors in the order of the flat vector of weights.
-    pub fn tensors(&self) -> &[Tensor<B, 2>] {
-        &self.all
-    }
-
-    /// The score of each distinct last token, `[n]`.
-    pub fn forward(&self, batch: &DeviceBatch<B>, dropout: &Dropout) -> Tensor<B, 1> {
+    /// The score of each distinct last token, and of padding, `[rows]`.
+    pub fn forward(&self, batch: &DeviceBatch<B::Plain>, dropout: &Dropout) -> Tensor<B, 1> {
+        let x = B::constant(batch.x.clone());
         let mut t = match &self.input {
-            Some(input) => batch.x.clone().matmul(input.clone()), // [rows, w]
-            None => batch.x.clone(),                              // [rows, d]
+            Some(input) => B::times(x, input.clone()), // [rows, w]
+            None => x,                                 // [rows, d]
         };
         for (attention, stage) in self.stages.iter().zip(&batch.stages) {
             t = attention.forward(&self.config, stage, t, dropout); // [tokens of the stage, w]
@@ -129,75 +209,82 @@ impl<B: GatherBackend> Network<B> {
         let hidden = relu(self.mlp_0.forward(t)); // [n, h]
         let hidden = relu(self.mlp_1.forward(hidden)); // [n, w]
         let hidden = drop(hidden, dropout.mlp);
-        self.score.forward(hidden).squeeze_dim(1) // [n]
+        let n = hidden.dims()[0];
+        let score = (hidden * B::spread(self.score.weight.clone(), n)).sum_dim(1);
+        (score + B::spread(self.score.bias.clone(), n)).squeeze_dim(1) // [n]
     }
 }
 
-impl<B: GatherBackend> AttentionTensors<B> {
+impl<B: AutodiffBackend> Network<B> {
+    /// The gradient with respect to all weights, as one flat vector.
+    pub fn gradient(&self, gradients: &B::Gradients) -> Vec<f32> {
+        let mut transaction = Transaction::default();
+        let mut tracked = Vec::new();
+        for (tensor, axes, on_device) in &self.all {
+            if let Some(gradient) = on_device.grad(gradients) {
+                transaction = transaction.register(gradient);
+                tracked.push((tensor, axes));
+            }
+        }
+        let size = self.all.iter().map(|(tensor, ..)| tensor.start + tensor.size()).max();
+        let mut flat = vec![0.0; size.unwrap_or(0)];
+        for ((tensor, [rows, cols]), data) in tracked.into_iter().zip(transaction.execute()) {
+            let values = data.as_slice::<f32>().expect("the backend's floats have 32 bits");
+            let to = &mut flat[tensor.start..][..tensor.size()];
+            for (row, to) in rows.places().zip(to.chunks_exact_mut(tensor.cols)) {
+                cols.strip(to, &values[row * cols.len()..][..cols.len()]);
+            }
+        }
+        flat
+    }
+}
+
+impl<B: DeviceBackend> AttentionTensors<B> {
     fn forward(
         &self,
         config: &NetworkConfig,
-        stage: &DeviceStage<B>,
+        stage: &DeviceStage<B::Plain>,
         t: Tensor<B, 2>,
         dropout: &Dropout,
     ) -> Tensor<B, 2> {
-        let z = self.norm(t.clone()); // [old, w]
-        let update = match &self.qk {
-            Some((q, k)) => {
-                let q = z.clone().matmul(q.clone()); // [old, w]
-                let k = z.clone().matmul(k.clone());
-                let v = z.matmul(self.v.clone());
-                let attend = |bucket| attend(config.heads, bucket, &q, &k, &v, dropout.attention);
-                let attended: Vec<_> = stage.buckets.iter().map(attend).collect();
-                self.o.forward(gather(Tensor::cat(attended, 0), &stage.places)) // [new, w]
+        let z = self.norm(config.width(), t.clone()); // [old, w]
+        let update = match (&self.qk, &stage.group_of) {
+            (Some((q, k)), None) => {
+                let q = B::times(z.clone(), q.clone()); // [old, w]
+                let k = B::times(z.clone(), k.clone());
+                let v = B::times(z, self.v.clone());
+                let head = (config.width() / config.heads) as f64;
+                let settings = Settings {
+                    heads: config.heads,
+                    scale: 1.0 / head.sqrt(),
+                    dropout: dropout.attention,
+                };
+                self.o.forward(B::attend([q, k, v], &stage.groups, settings)) // [new, w]
             }
-            None => {
-                let means: Vec<_> = stage.buckets.iter().map(|b| mean(b, &z)).collect();
-                let means = Tensor::cat(means, 0); // [groups, w]
-                gather(self.o.forward(means.matmul(self.v.clone())), &stage.places)
+            (None, Some(group_of)) => {
+                let means = B::mean(z, &stage.groups); // [groups, w]
+                B::gather(self.o.forward(B::times(means, self.v.clone())), group_of)
             }
+            _ => unreachable!("network and batch have the same configuration"),
         };
-        gather(t, &stage.inputs) + drop(update, dropout.residual)
+        B::gather(t, &stage.inputs) + drop(update, dropout.residual)
     }
 
-    /// Layer norm.
-    fn norm(&self, t: Tensor<B, 2>) -> Tensor<B, 2> {
+    /// Layer norm over the first `width` columns; the others are zero before and after.
+    fn norm(&self, width: usize, t: Tensor<B, 2>) -> Tensor<B, 2> {
         const EPSILON: f64 = 1e-5;
-        let centred = t.clone() - t.mean_dim(1);
-        let variance = (centred.clone() * centred.clone()).mean_dim(1);
-        let normalised = centred / (variance + EPSILON).sqrt();
-        normalised * self.norm_gain.clone() + self.norm_bias.clone()
+        let [rows, padded] = t.dims();
+        let mean = t.clone().sum_dim(1) / width as f64;
+        let centred = t - mean.clone();
+        let mut squares = (centred.clone() * centred.clone()).sum_dim(1);
+        if padded > width {
+            // Each added column was centred to −mean.
+            squares = squares - mean.clone() * mean * (padded - width) as f64;
+        }
+        let normalised = centred / (squares / width as f64 + EPSILON).sqrt();
+        let gain = B::spread(self.norm_gain.clone(), rows);
+        normalised * gain + B::spread(self.norm_bias.clone(), rows)
     }
-}
-
-/// softmax(q·kᵀ / √(w/heads) + ln n)·v in each group of the bucket: [groups·queries, w].
-fn attend<B: GatherBackend>(
-    heads: usize,
-    bucket: &Bucket<B>,
-    q: &Tensor<B, 2>,
-    k: &Tensor<B, 2>,
-    v: &Tensor<B, 2>,
-    dropout: f64,
-) -> Tensor<B, 2> {
-    let [groups, places, queries] = bucket.shape;
-    let width = v.dims()[1];
-    let head = width / heads;
-    let split = |x: Tensor<B, 2>, n: usize| x.reshape([groups, n, heads, head]).swap_dims(1, 2);
-    let q = split(gather(q.clone(), &bucket.queries), queries); // [groups, heads, queries, head]
-    let k = split(gather(k.clone(), &bucket.members), places); // [groups, heads, places, head]
-    let v = split(gather(v.clone(), &bucket.members), places);
-    let logits = q.matmul(k.transpose()) / (head as f64).sqrt(); // [groups, heads, queries, places]
-    let weights = softmax(logits + bucket.log_multiplicity.clone().unsqueeze_dim::<4>(1), 3);
-    let attended = drop(weights, dropout).matmul(v); // [groups, heads, queries, head]
-    attended.swap_dims(1, 2).reshape([groups * queries, width])
-}
-
-/// The mean of each group's tokens: [groups, w].
-fn mean<B: GatherBackend>(bucket: &Bucket<B>, z: &Tensor<B, 2>) -> Tensor<B, 2> {
-    let [groups, places, _] = bucket.shape;
-    let width = z.dims()[1];
-    let members = gather(z.clone(), &bucket.members).reshape([groups, places, width]);
-    softmax(bucket.log_multiplicity.clone(), 2).matmul(members).reshape([groups, width])
 }
 
 /// Zeroes a share of the values and scales the others up.
@@ -219,122 +306,62 @@ pub struct DeviceBatch<B: Backend> {
 
 /// One attention on a device.
 struct DeviceStage<B: Backend> {
-    buckets: Vec<Bucket<B>>,
-    /// For each new token its place among the buckets' outputs: of its own (learned attention)
-    /// or of its group (mean).
-    places: RowIndex<B>,
+    groups: Arc<Groups<B>>,
+    /// For each new token its group; none with learned attention.
+    group_of: Option<Arc<RowIndex<B>>>,
     /// For each new token the old token it comes from.
-    inputs: RowIndex<B>,
+    inputs: Arc<RowIndex<B>>,
 }
 
-/// Groups of similar size, padded to a rectangle.
-struct Bucket<B: Backend> {
-    /// Groups, places a group, queries a group.
-    shape: [usize; 3],
-    /// The old token of each place, [groups·places].
-    members: RowIndex<B>,
-    /// The old token of each query, [groups·queries].
-    queries: RowIndex<B>,
-    /// ln of the multiplicity of each place, −10⁹ for padding, [groups, 1, places].
-    log_multiplicity: Tensor<B, 3>,
-}
-
-const PADDING: f32 = -1e9;
-
-impl<B: GatherBackend> DeviceBatch<B> {
+impl<B: Backend> DeviceBatch<B> {
     /// Pads a batch and puts it on a device.
     pub fn new(
         config: &NetworkConfig,
         rows: &dyn FeatureRows,
         batch: &Batch,
+        padding: Padding,
         device: &B::Device,
     ) -> DeviceBatch<B> {
-        let mut x = vec![0.0f32; batch.rows.len() * config.input];
-        for (&row, features) in batch.rows.iter().zip(x.chunks_exact_mut(config.input)) {
+        let columns = Axes::new(config, padding).input;
+        let place: Vec<usize> = columns.places().collect();
+        let mut old = padding.rows(batch.rows.len(), ROWS);
+        let mut x = vec![0.0f32; old * columns.len()];
+        for (&row, features) in batch.rows.iter().zip(x.chunks_exact_mut(columns.len())) {
             for &(colour, count) in rows.row(row) {
-                features[colour as usize] = count as f32;
+                features[place[colour as usize]] = count as f32;
             }
         }
-        let x = TensorData::new(x, [batch.rows.len(), config.input]);
-        let mut old_tokens = batch.rows.len();
+        let x = TensorData::new(x, [old, columns.len()]);
         let mut stages = Vec::new();
         for stage in &batch.stages {
-            stages.push(DeviceStage::new(config.attention, stage, old_tokens, device));
-            old_tokens = stage.tokens();
+            let new = padding.rows(stage.tokens(), ROWS);
+            stages.push(DeviceStage::new(config.attention, stage, [old, new], padding, device));
+            old = new;
         }
         DeviceBatch { x: Tensor::from_data(x, device), stages }
     }
 }
 
-impl<B: GatherBackend> DeviceStage<B> {
+/// The least number of rows where rows are padded.
+const ROWS: usize = 256;
+
+impl<B: Backend> DeviceStage<B> {
     fn new(
         attention: Attention,
         stage: &Stage,
-        old_tokens: usize,
+        [old, new]: [usize; 2],
+        padding: Padding,
         device: &B::Device,
     ) -> DeviceStage<B> {
-        // Groups by size, rounded up to a power of two.
-        let mut order: Vec<usize> = (0..stage.groups()).collect();
-        let size = |group: usize| stage.members(group).len().next_power_of_two();
-        order.sort_by_key(|&group| size(group));
-        let mut places = vec![0i32; stage.tokens()];
-        let mut buckets = Vec::new();
-        let mut outputs = 0;
-        for groups in order.chunk_by(|&a, &b| size(a) == size(b)) {
-            let bucket = Bucket::new(stage, groups, old_tokens, device);
-            for (g, &group) in groups.iter().enumerate() {
-                for (i, out) in stage.outs(group).enumerate() {
-                    places[out] = (outputs
-                        + match attention {
-                            Attention::Learned => g * bucket.shape[2] + i,
-                            Attention::Mean => g,
-                        }) as i32;
-                }
-            }
-            outputs += match attention {
-                Attention::Learned => bucket.shape[0] * bucket.shape[2],
-                Attention::Mean => bucket.shape[0],
-            };
-            buckets.push(bucket);
-        }
-        let inputs = stage.out_input.iter().map(|&old| old as i32).collect();
+        let (groups, group_of) = Groups::new(attention, stage, [old, new], padding, device);
+        let group_of = (attention == Attention::Mean)
+            .then(|| Arc::new(RowIndex::new(&group_of, groups.count(), padding, device)));
+        let mut inputs: Vec<_> = stage.out_input.iter().map(|&old| Some(old)).collect();
+        inputs.resize(new, None);
         DeviceStage {
-            buckets,
-            places: RowIndex::new(places, outputs, device),
-            inputs: RowIndex::new(inputs, old_tokens, device),
+            groups: Arc::new(groups),
+            group_of,
+            inputs: Arc::new(RowIndex::new(&inputs, old, padding, device)),
         }
     }
-}
-
-impl<B: GatherBackend> Bucket<B> {
-    fn new(stage: &Stage, groups: &[usize], old_tokens: usize, device: &B::Device) -> Bucket<B> {
-        let most = |sizes: &mut dyn Iterator<Item = usize>| sizes.max().unwrap_or(0).max(1);
-        let places = most(&mut groups.iter().map(|&g| stage.members(g).len()));
-        let queries = most(&mut groups.iter().map(|&g| stage.outs(g).len()));
-        let mut members = vec![0i32; groups.len() * places];
-        let mut log_multiplicity = vec![PADDING; groups.len() * places];
-        let mut query = vec![0i32; groups.len() * queries];
-        for (g, &group) in groups.iter().enumerate() {
-            for (i, member) in stage.members(group).enumerate() {
-                members[g * places + i] = stage.member[member] as i32;
-                log_multiplicity[g * places + i] = stage.multiplicity[member].ln();
-            }
-            for (i, out) in stage.outs(group).enumerate() {
-                query[g * queries + i] = stage.out_input[out] as i32;
-            }
-        }
-        let log_multiplicity = TensorData::new(log_multiplicity, [groups.len(), 1, places]);
-        Bucket {
-            shape: [groups.len(), places, queries],
-            members: RowIndex::new(members, old_tokens, device),
-            queries: RowIndex::new(query, old_tokens, device),
-            log_multiplicity: Tensor::from_data(log_multiplicity, device),
-        }
-    }
-}
-
-/// An integer tensor of indices.
-pub(crate) fn int_tensor<B: Backend>(indices: Vec<i32>, device: &B::Device) -> Tensor<B, 1, Int> {
-    let length = indices.len();
-    Tensor::from_data(TensorData::new(indices, [length]), device)
 }

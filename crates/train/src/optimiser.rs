@@ -3,6 +3,7 @@
 //! Parameters are one flat vector, so the optimiser is one loop and its state two more vectors:
 //! a checkpoint holds everything, and a resumed run continues bit by bit.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Settings of AdamW.
@@ -56,13 +57,18 @@ impl AdamW {
         let correction = |beta: f32| 1.0 - f64::from(beta).powf(self.steps as f64);
         let (correct_1, correct_2) =
             (correction(config.beta_1) as f32, correction(config.beta_2) as f32);
-        let moments = self.first.iter_mut().zip(&mut self.second);
-        for ((w, &g), (m, v)) in weights.iter_mut().zip(gradient).zip(moments) {
-            *m = config.beta_1 * *m + (1.0 - config.beta_1) * g;
-            *v = config.beta_2 * *v + (1.0 - config.beta_2) * g * g;
-            let direction = (*m / correct_1) / ((*v / correct_2).sqrt() + config.epsilon);
-            *w -= learning_rate * (direction + config.weight_decay * *w);
-        }
+        const CHUNK: usize = 1 << 14;
+        let moments = self.first.par_chunks_mut(CHUNK).zip(self.second.par_chunks_mut(CHUNK));
+        let chunks = weights.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK)).zip(moments);
+        chunks.for_each(|((weights, gradient), (first, second))| {
+            let moments = first.iter_mut().zip(second);
+            for ((w, &g), (m, v)) in weights.iter_mut().zip(gradient).zip(moments) {
+                *m = config.beta_1 * *m + (1.0 - config.beta_1) * g;
+                *v = config.beta_2 * *v + (1.0 - config.beta_2) * g * g;
+                let direction = (*m / correct_1) / ((*v / correct_2).sqrt() + config.epsilon);
+                *w -= learning_rate * (direction + config.weight_decay * *w);
+            }
+        });
     }
 }
 

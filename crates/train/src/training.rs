@@ -18,6 +18,7 @@ use lcp::network::{ConfigError, NetworkConfig};
 use lcp::wl::Vocabulary;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -25,7 +26,7 @@ use crate::baseline::{Baselines, baselines};
 use crate::chart::{Curve, Panel, svg};
 use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
 use crate::config::TrainConfig;
-use crate::engine::{Engine, Item, StateValue, engine};
+use crate::engine::{AHEAD, Engine, Item, StateValue, Step, engine};
 use crate::examples::{Examples, TaskStates, vocabulary};
 use crate::generate::Random;
 use crate::loss::Loss;
@@ -316,29 +317,48 @@ impl<'a> Run<'a> {
         let epoch = self.metrics.len() + 1;
         let start = Instant::now();
         let mut random = Random::seed_from_u64(self.config.seed.wrapping_add((epoch as u64) << 32));
-        let batches = self.batches(&mut random);
+        let mut steps = self.steps(&mut random);
+        let number = steps.len();
+        let Parts { engine, training, .. } = &mut self.parts;
+        let (examples, ahead) = (&training.examples, engine.wants_batches());
+        let network = &self.config.network;
         let (mut sum, mut states) = (0.0, 0);
-        for (step, items) in batches.iter().enumerate() {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(false);
+        // The tokens of later steps are found while the engine computes.
+        let finished = std::thread::scope(|scope| {
+            let (sender, steps_in_order) = std::sync::mpsc::sync_channel(AHEAD);
+            scope.spawn(move || {
+                while !steps.is_empty() {
+                    let mut some: Vec<Step> = steps.drain(..AHEAD.min(steps.len())).collect();
+                    if ahead {
+                        some.par_iter_mut().for_each(|step| step.find_tokens(network, examples));
+                    }
+                    // The receiver is gone when training stops early.
+                    if some.into_iter().any(|step| sender.send(step).is_err()) {
+                        return;
+                    }
+                }
+            });
+            for (number_so_far, step) in (1..).zip(steps_in_order) {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(false);
+                }
+                let seed = random.random();
+                let (loss, gradient) =
+                    engine.gradient(&self.weights, examples, self.config.loss, &step, seed);
+                if !loss.is_finite() {
+                    return Err(TrainError::Diverged(epoch));
+                }
+                let rate = self.schedule.learning_rate;
+                self.adamw.step(&self.config.adamw, rate, &mut self.weights.data, &gradient);
+                sum += loss * step.items.len() as f64;
+                states += step.items.len();
+                let loss = sum / states as f64;
+                show(Event::Step { epoch, step: number_so_far, steps: number, loss });
             }
-            let Parts { engine, training, .. } = &mut self.parts;
-            let (loss, gradient) = engine.gradient(
-                &self.weights,
-                &training.examples,
-                self.config.loss,
-                items,
-                random.random(),
-            );
-            if !loss.is_finite() {
-                return Err(TrainError::Diverged(epoch));
-            }
-            let rate = self.schedule.learning_rate;
-            self.adamw.step(&self.config.adamw, rate, &mut self.weights.data, &gradient);
-            sum += loss * items.len() as f64;
-            states += items.len();
-            let loss = sum / states as f64;
-            show(Event::Step { epoch, step: step + 1, steps: batches.len(), loss });
+            Ok(true)
+        })?;
+        if !finished {
+            return Ok(false);
         }
         let states_per_s = states as f64 / start.elapsed().as_secs_f64();
         let Parts { engine, validation, .. } = &mut self.parts;
@@ -370,7 +390,7 @@ impl<'a> Run<'a> {
     }
 
     /// The training states in random order, those of one task in chunks.
-    fn batches(&self, random: &mut Random) -> Vec<Vec<Item>> {
+    fn steps(&self, random: &mut Random) -> Vec<Step> {
         let mut items = self.parts.training.items.clone();
         items.shuffle(random);
         items.sort_by_key(|item| item.id.task); // Stable: random within a task.
@@ -389,7 +409,7 @@ impl<'a> Run<'a> {
             }
             batches.last_mut().expect("there is one").extend_from_slice(chunk);
         }
-        batches
+        batches.into_iter().map(Step::new).collect()
     }
 
     /// Writes checkpoint, metrics and learning curve.

@@ -3,12 +3,14 @@
 
 use burn::backend::{Autodiff, Flex};
 use burn::tensor::{Tensor, TensorData};
-use lcp::network::tokens::{Batch, Positions, Stage};
+use lcp::network::tokens::{Batch, Positions};
 use lcp::network::train_pass::{FeatureRows, Tape};
 use lcp::network::weights::{self, Weights};
 use lcp::network::{Attention, NetworkConfig, TokenScope};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
+use train::dense::dense_batch;
+use train::device::Padding;
 use train::network::{DeviceBatch, Dropout, Network};
 
 type Train = Autodiff<Flex>;
@@ -70,70 +72,20 @@ impl Instance {
 
     /// The batch in which every position of every state is a token of its own.
     fn dense_batch(&self) -> Batch {
-        let n = self.positions.len();
-        let tokens = |state: usize| (state * n) as u32..((state + 1) * n) as u32;
-        let group = |stage: &mut Stage, members: Vec<u32>| {
-            stage.multiplicity.resize(stage.member.len() + members.len(), 1.0);
-            stage.member.extend(&members);
-            stage.out_input.extend(&members);
-            stage.member_start.push(stage.member.len() as u32);
-            stage.out_start.push(stage.out_input.len() as u32);
-        };
-        let empty = || Stage { member_start: vec![0], out_start: vec![0], ..Stage::default() };
-        let mut stages = Vec::new();
-        // Stages number their new tokens group by group; `number[t]` is the current number of
-        // position t.
-        let mut number: Vec<u32> = (0..(self.states.len() * n) as u32).collect();
-        for i in 0..2 * self.config.layers {
-            let mut stage = empty();
-            let mut positions_in_order = Vec::new();
-            for state in 0..self.states.len() {
-                let first = tokens(state).start;
-                let groups: Vec<Vec<u32>> = if i % 2 == 0 {
-                    (0..self.positions.patterns())
-                        .map(|p| self.positions.of_pattern(p).to_vec())
-                        .collect()
-                } else {
-                    (0..self.positions.operators())
-                        .map(|o| self.positions.of_operator(o).map(|p| p as u32).collect())
-                        .collect()
-                };
-                for members in groups {
-                    positions_in_order.extend(members.iter().map(|p| first + p));
-                    let members = members.iter().map(|p| number[(first + p) as usize]).collect();
-                    group(&mut stage, members);
-                }
-            }
-            for (new, &position) in positions_in_order.iter().enumerate() {
-                number[position as usize] = new as u32;
-            }
-            stages.push(stage);
-        }
-        let rows = self.states.concat();
-        let scored = (0..self.states.len())
-            .map(|state| tokens(state).map(|t| number[t as usize]).collect())
-            .collect();
-        Batch { rows, stages, scored }
+        dense_batch(&self.config, self.states.iter().map(|s| (&self.positions, s.as_slice())))
     }
 
     /// Scores of all positions of all states, and the gradient of Σ weight·score.
-    fn burn(&self, batch: &Batch) -> (Vec<f32>, Vec<f32>) {
+    fn burn(&self, batch: &Batch, padding: Padding) -> (Vec<f32>, Vec<f32>) {
         let device = Default::default();
-        let network = Network::<Train>::new(&self.weights, true, &device);
-        let on_device = DeviceBatch::new(&self.config, &self.rows, batch, &device);
+        let network = Network::<Train>::new(&self.weights, true, padding, &device);
+        let on_device = DeviceBatch::new(&self.config, &self.rows, batch, padding, &device);
         let scores = network.forward(&on_device, &Dropout::NONE);
         let values: Vec<f32> = scores.to_data().to_vec().unwrap();
         let data = TensorData::new(position_weights(batch, values.len()), [values.len()]);
         let loss = (scores * Tensor::<Train, 1>::from_data(data, &device)).sum();
         let gradients = loss.backward();
-        let mut gradient = Vec::new();
-        for (tensor, (_, _, place)) in network.tensors().iter().zip(&self.weights.layout.named) {
-            match tensor.grad(&gradients) {
-                Some(g) => gradient.extend(g.to_data().to_vec::<f32>().unwrap()),
-                None => gradient.resize(gradient.len() + place.size(), 0.0),
-            }
-        }
-        (of_positions(batch, &values), gradient)
+        (of_positions(batch, &values), network.gradient(&gradients))
     }
 
     fn native(&self, batch: &Batch) -> (Vec<f32>, Vec<f32>) {
@@ -263,10 +215,23 @@ fn deduplicated_equals_dense_forward_and_backward() {
         let instance = instance(config, seed as u64);
         let (batch, dense) = (instance.batch(), instance.dense_batch());
         assert!(batch.stages[1].tokens() < dense.stages[1].tokens(), "nothing was deduplicated");
-        let (scores, gradient) = instance.burn(&batch);
-        let (dense_scores, dense_gradient) = instance.burn(&dense);
+        let (scores, gradient) = instance.burn(&batch, Padding::NONE);
+        let (dense_scores, dense_gradient) = instance.burn(&dense, Padding::NONE);
         assert_close("scores", &scores, &dense_scores, 1e-5);
         assert_close("gradient", &gradient, &dense_gradient, 1e-4);
+    }
+}
+
+#[test]
+fn padding_changes_nothing() {
+    for (seed, config) in configs().into_iter().enumerate() {
+        let instance = instance(config, 40 + seed as u64);
+        for batch in [instance.batch(), instance.dense_batch()] {
+            let (scores, gradient) = instance.burn(&batch, Padding::NONE);
+            let (padded_scores, padded_gradient) = instance.burn(&batch, Padding::GPU);
+            assert_close("scores", &padded_scores, &scores, 1e-5);
+            assert_close("gradient", &padded_gradient, &gradient, 1e-4);
+        }
     }
 }
 
@@ -274,7 +239,7 @@ fn deduplicated_equals_dense_forward_and_backward() {
 fn the_network_is_the_definition() {
     for (seed, config) in configs().into_iter().enumerate() {
         let instance = instance(config, 10 + seed as u64);
-        let (scores, _) = instance.burn(&instance.batch());
+        let (scores, _) = instance.burn(&instance.batch(), Padding::NONE);
         let expected: Vec<f32> = (0..instance.states.len())
             .flat_map(|state| instance.definition(state))
             .map(|score| score as f32)
@@ -288,7 +253,7 @@ fn burn_equals_the_native_network_forward_and_backward() {
     for (seed, config) in configs().into_iter().enumerate() {
         let instance = instance(config, 20 + seed as u64);
         let batch = instance.batch();
-        let (scores, gradient) = instance.burn(&batch);
+        let (scores, gradient) = instance.burn(&batch, Padding::NONE);
         let (native_scores, native_gradient) = instance.native(&batch);
         assert_close("scores", &scores, &native_scores, 1e-5);
         assert_close("gradient", &gradient, &native_gradient, 1e-4);
@@ -299,7 +264,7 @@ fn burn_equals_the_native_network_forward_and_backward() {
 fn gradients_are_those_of_finite_differences() {
     for (seed, config) in configs().into_iter().enumerate() {
         let mut instance = instance(config, 30 + seed as u64);
-        let (_, gradient) = instance.burn(&instance.batch());
+        let (_, gradient) = instance.burn(&instance.batch(), Padding::NONE);
         let sum = |instance: &Instance| -> f64 {
             let of_state = |state: usize| {
                 let scores = instance.definition(state);

@@ -1,0 +1,324 @@
+//! Attention and means over groups of tokens, with their gradients.
+//!
+//! Groups of similar size are padded to rectangles ([`Bucket`]); a padded place has logit −10⁹
+//! and so weight zero, and what a padded query attends to is never read.
+
+use std::sync::Arc;
+
+use burn::tensor::activation::softmax;
+use burn::tensor::backend::Backend;
+use burn::tensor::{Distribution, Int, Tensor, TensorData};
+use lcp::network::Attention;
+use lcp::network::tokens::Stage;
+
+use crate::device::{Gradient, Padding};
+use crate::gather::{RowSums, indices};
+
+const PADDING: f32 = -1e9;
+
+/// The groups of one attention on a device.
+#[derive(Clone, Debug)]
+pub struct Groups<B: Backend> {
+    buckets: Vec<Bucket<B>>,
+    /// Sums over the places of all buckets, per old token.
+    member_sums: RowSums<B>,
+    /// The same over the queries; none if tokens attend to means.
+    query_sums: Option<RowSums<B>>,
+    /// The place of each new token among the queries of all buckets.
+    places: Tensor<B, 1, Int>,
+}
+
+/// Groups of similar size, padded to a rectangle.
+#[derive(Clone, Debug)]
+struct Bucket<B: Backend> {
+    /// Groups, places a group, queries a group.
+    shape: [usize; 3],
+    /// The old token of each place, [groups·places].
+    members: Tensor<B, 1, Int>,
+    /// The old token of each query, [groups·queries].
+    queries: Tensor<B, 1, Int>,
+    /// The new token of each query, or one past the last, [groups·queries].
+    outs: Tensor<B, 1, Int>,
+    /// ln of the multiplicity of each place, −10⁹ for padding, [groups, 1, places].
+    log_multiplicity: Tensor<B, 3>,
+}
+
+impl<B: Backend> Groups<B> {
+    /// Pads the groups of a stage on `old` tokens; `new` rows are wanted for its new tokens.
+    /// With [`Attention::Mean`] the second result is the place of each new token's group among
+    /// the means.
+    pub fn new(
+        attention: Attention,
+        stage: &Stage,
+        [old, new]: [usize; 2],
+        padding: Padding,
+        device: &B::Device,
+    ) -> (Groups<B>, Vec<Option<u32>>) {
+        let mut layout = Layout::default();
+        let buckets: Vec<Bucket<B>> = buckets(stage, padding)
+            .into_iter()
+            .map(|bucket| layout.bucket(stage, bucket, new, device))
+            .collect();
+        let mut places = vec![None; new];
+        let (mut group_of, mut group_place) = (vec![None; new], 0);
+        for (place, out) in layout.outs.iter().enumerate() {
+            if let Some(out) = *out {
+                places[out as usize] = Some(place as u32);
+            }
+        }
+        for bucket in &layout.groups {
+            for &group in bucket {
+                stage.outs(group).for_each(|out| group_of[out] = Some(group_place));
+                group_place += 1;
+            }
+        }
+        let sums = |target: &[Option<u32>]| RowSums::new(target, old, padding, device);
+        let groups = Groups {
+            buckets,
+            member_sums: sums(&layout.members),
+            query_sums: (attention == Attention::Learned).then(|| sums(&layout.queries)),
+            places: indices(&places, device),
+        };
+        (groups, group_of)
+    }
+
+    /// The number of groups, and so of means.
+    pub fn count(&self) -> usize {
+        self.buckets.iter().map(|bucket| bucket.shape[0]).sum()
+    }
+
+    /// The mean of each group's tokens: [groups, w].
+    pub fn means(&self, x: Tensor<B, 2>) -> Tensor<B, 2> {
+        let width = x.dims()[1];
+        let mean = |bucket: &Bucket<B>| {
+            let [groups, places, _] = bucket.shape;
+            let members = x.clone().select(0, bucket.members.clone());
+            let members = members.reshape([groups, places, width]);
+            bucket.shares().matmul(members).reshape([groups, width])
+        };
+        Tensor::cat(self.buckets.iter().map(mean).collect(), 0)
+    }
+}
+
+/// The places of all buckets so far.
+#[derive(Default)]
+struct Layout {
+    members: Vec<Option<u32>>,
+    queries: Vec<Option<u32>>,
+    outs: Vec<Option<u32>>,
+    groups: Vec<Vec<usize>>,
+}
+
+impl Layout {
+    fn bucket<B: Backend>(
+        &mut self,
+        stage: &Stage,
+        (groups, [places, queries]): (Vec<usize>, [usize; 2]),
+        new: usize,
+        device: &B::Device,
+    ) -> Bucket<B> {
+        let (first_member, first_query) = (self.members.len(), self.queries.len());
+        let mut log_multiplicity = Vec::with_capacity(groups.len() * places);
+        for (g, &group) in groups.iter().enumerate() {
+            let members = stage.members(group);
+            self.members.extend(stage.member[members.clone()].iter().map(|&old| Some(old)));
+            self.members.resize(first_member + (g + 1) * places, None);
+            log_multiplicity.extend(stage.multiplicity[members].iter().map(|n| n.ln()));
+            log_multiplicity.resize((g + 1) * places, PADDING);
+            let outs = stage.outs(group);
+            self.queries.extend(stage.out_input[outs.clone()].iter().map(|&old| Some(old)));
+            self.queries.resize(first_query + (g + 1) * queries, None);
+            self.outs.extend(outs.map(|out| Some(out as u32)));
+            self.outs.resize(first_query + (g + 1) * queries, None);
+        }
+        let outs = &self.outs[first_query..];
+        let outs: Vec<_> = outs.iter().map(|out| out.or(Some(new as u32))).collect();
+        let shape = [groups.len(), places, queries];
+        self.groups.push(groups);
+        let log_multiplicity = TensorData::new(log_multiplicity, [shape[0], 1, places]);
+        Bucket {
+            shape,
+            members: indices(&self.members[first_member..], device),
+            queries: indices(&self.queries[first_query..], device),
+            outs: indices(&outs, device),
+            log_multiplicity: Tensor::from_data(log_multiplicity, device),
+        }
+    }
+}
+
+/// The groups of each bucket, with its places and queries per group.
+fn buckets(stage: &Stage, padding: Padding) -> Vec<(Vec<usize>, [usize; 2])> {
+    let members = |group: usize| stage.members(group).len();
+    let class = |group: usize| match padding.coarse {
+        true => padding.rows(members(group), 1),
+        false => members(group).next_power_of_two(),
+    };
+    let mut order: Vec<usize> = (0..stage.groups()).collect();
+    order.sort_by_key(|&group| class(group));
+    let most =
+        |sizes: &mut dyn Iterator<Item = usize>| padding.rows(sizes.max().unwrap_or(0).max(1), 1);
+    let mut buckets: Vec<(Vec<usize>, [usize; 2])> = Vec::new();
+    for groups in order.chunk_by(|&a, &b| class(a) == class(b)) {
+        let places = most(&mut groups.iter().map(|&group| members(group)));
+        let queries = most(&mut groups.iter().map(|&group| stage.outs(group).len()));
+        let mut groups = groups.to_vec();
+        let mut shape = [places, queries];
+        // A bucket costs a GPU about as much as this many padded pairs of tokens.
+        const BUCKET: usize = 1 << 20;
+        if let Some((smaller, old_shape)) = buckets.last().filter(|_| padding.coarse) {
+            shape[1] = shape[1].max(old_shape[1]);
+            let pairs = |shape: &[usize; 2]| shape[0] * shape[1];
+            let added = smaller.len() * (pairs(&shape) - pairs(old_shape));
+            if added <= BUCKET {
+                groups.splice(0..0, buckets.pop().expect("there is one").0);
+            } else {
+                shape[1] = queries;
+            }
+        }
+        buckets.push((groups, shape));
+    }
+    buckets
+}
+
+impl<B: Backend> Bucket<B> {
+    /// The weight of each place in the mean: [groups, 1, places].
+    fn shares(&self) -> Tensor<B, 3> {
+        softmax(self.log_multiplicity.clone(), 2)
+    }
+}
+
+/// How to attend.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The number of heads.
+    pub heads: usize,
+    /// What q·k is multiplied with.
+    pub scale: f64,
+    /// The share of weights that is zeroed.
+    pub dropout: f64,
+}
+
+/// What attention keeps for its gradient.
+#[derive(Clone, Debug)]
+pub struct Attend<B: Backend> {
+    groups: Arc<Groups<B>>,
+    settings: Settings,
+    /// Scaled queries, keys and values, [old, w].
+    qkv: [Tensor<B, 2>; 3],
+    /// For each bucket the weights and what they are multiplied with for dropout,
+    /// [groups·heads, queries, places].
+    weights: Vec<(Tensor<B, 3>, Option<Tensor<B, 3>>)>,
+}
+
+impl<B: Backend> Attend<B> {
+    /// softmax(scale·q·kᵀ + ln n)·v in each group: [new, w].
+    pub fn forward(
+        [q, k, v]: [Tensor<B, 2>; 3],
+        groups: &Arc<Groups<B>>,
+        settings: Settings,
+    ) -> (Tensor<B, 2>, Attend<B>) {
+        let qkv = [q * settings.scale, k, v];
+        let heads = settings.heads;
+        let mut weights = Vec::new();
+        let mut attended = Vec::new();
+        for bucket in &groups.buckets {
+            let [n, places, queries] = bucket.shape;
+            let [q, k, v] = bucket.split(&qkv, heads);
+            let logits = q.matmul(k.swap_dims(1, 2)).reshape([n, heads * queries, places]);
+            let shares = softmax(logits + bucket.log_multiplicity.clone(), 2);
+            let shares = shares.reshape([n * heads, queries, places]);
+            let kept = (settings.dropout > 0.0).then(|| {
+                let keep = 1.0 - settings.dropout;
+                let kept = Distribution::Bernoulli(keep);
+                Tensor::random(shares.dims(), kept, &shares.device()) / keep
+            });
+            attended.push(join(dropped(shares.clone(), &kept).matmul(v), n, heads));
+            weights.push((shares, kept));
+        }
+        let attended = Tensor::cat(attended, 0).select(0, groups.places.clone());
+        (attended, Attend { groups: groups.clone(), settings, qkv, weights })
+    }
+}
+
+impl<B: Backend> Gradient<B, 3> for Attend<B> {
+    fn gradients(self, gradient: Tensor<B, 2>, _wanted: [bool; 3]) -> [Option<Tensor<B, 2>>; 3] {
+        let Settings { heads, scale, .. } = self.settings;
+        let width = gradient.dims()[1];
+        let zero = Tensor::zeros([1, width], &gradient.device());
+        let gradient = Tensor::cat(vec![gradient, zero], 0);
+        let (mut d_q, mut d_k, mut d_v) = (Vec::new(), Vec::new(), Vec::new());
+        for (bucket, (shares, kept)) in self.groups.buckets.iter().zip(self.weights) {
+            let [n, places, queries] = bucket.shape;
+            let [q, k, v] = bucket.split(&self.qkv, heads);
+            let d_out = gradient.clone().select(0, bucket.outs.clone());
+            let d_out = split(d_out, n, queries, heads);
+            let used = dropped(shares.clone(), &kept);
+            d_v.push(join(used.swap_dims(1, 2).matmul(d_out.clone()), n, heads));
+            let d_shares = dropped(d_out.matmul(v.swap_dims(1, 2)), &kept);
+            let weighted = d_shares * shares.clone();
+            let total = weighted.clone().sum_dim(2);
+            let d_logits = weighted - shares * total;
+            debug_assert_eq!(d_logits.dims(), [n * heads, queries, places]);
+            d_q.push(join(d_logits.clone().matmul(k), n, heads));
+            d_k.push(join(d_logits.swap_dims(1, 2).matmul(q), n, heads));
+        }
+        let query_sums = self.groups.query_sums.as_ref().expect("attention is learned");
+        let member_sums = &self.groups.member_sums;
+        [Some(query_sums.sum(d_q) * scale), Some(member_sums.sum(d_k)), Some(member_sums.sum(d_v))]
+    }
+}
+
+impl<B: Backend> Bucket<B> {
+    /// Queries, keys and values of the bucket, [groups·heads, queries or places, w/heads].
+    fn split(&self, [q, k, v]: &[Tensor<B, 2>; 3], heads: usize) -> [Tensor<B, 3>; 3] {
+        let [n, places, queries] = self.shape;
+        let of = |x: &Tensor<B, 2>, index: &Tensor<B, 1, Int>, each: usize| {
+            split(x.clone().select(0, index.clone()), n, each, heads)
+        };
+        [of(q, &self.queries, queries), of(k, &self.members, places), of(v, &self.members, places)]
+    }
+}
+
+/// [n·each, w] as [n·heads, each, w/heads].
+fn split<B: Backend>(x: Tensor<B, 2>, n: usize, each: usize, heads: usize) -> Tensor<B, 3> {
+    let head = x.dims()[1] / heads;
+    if heads == 1 {
+        return x.reshape([n, each, head]);
+    }
+    x.reshape([n, each, heads, head]).swap_dims(1, 2).reshape([n * heads, each, head])
+}
+
+/// The inverse of [`split`].
+fn join<B: Backend>(x: Tensor<B, 3>, n: usize, heads: usize) -> Tensor<B, 2> {
+    let [_, each, head] = x.dims();
+    if heads == 1 {
+        return x.reshape([n * each, head]);
+    }
+    x.reshape([n, heads, each, head]).swap_dims(1, 2).reshape([n * each, heads * head])
+}
+
+fn dropped<B: Backend>(x: Tensor<B, 3>, kept: &Option<Tensor<B, 3>>) -> Tensor<B, 3> {
+    match kept {
+        Some(kept) => x * kept.clone(),
+        None => x,
+    }
+}
+
+/// What a mean keeps for its gradient.
+#[derive(Clone, Debug)]
+pub struct Mean<B: Backend>(pub(crate) Arc<Groups<B>>);
+
+impl<B: Backend> Gradient<B, 1> for Mean<B> {
+    fn gradients(self, gradient: Tensor<B, 2>, _wanted: [bool; 1]) -> [Option<Tensor<B, 2>>; 1] {
+        let width = gradient.dims()[1];
+        let mut first = 0;
+        let of_members = self.0.buckets.iter().map(|bucket| {
+            let [n, places, _] = bucket.shape;
+            let of_means = gradient.clone().slice([first..first + n, 0..width]);
+            first += n;
+            let shares = bucket.shares().swap_dims(1, 2); // [groups, places, 1]
+            (of_means.reshape([n, 1, width]) * shares).reshape([n * places, width])
+        });
+        [Some(self.0.member_sums.sum(of_members.collect()))]
+    }
+}
