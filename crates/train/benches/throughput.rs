@@ -94,10 +94,9 @@ impl Data {
         });
         let tasks: Vec<TaskStates> = tasks.collect();
         let mut config = TrainConfig::paper();
-        let vocabulary = Arc::new(vocabulary(config.graph, config.iterations, &tasks));
+        let vocabulary = Arc::new(vocabulary(&config, &tasks));
         config.network.input = vocabulary.num_features();
         let examples = Examples::new(tasks, &vocabulary, &config.network, config.softmax);
-        let examples = examples.expect("the vocabulary is that of the tasks");
         let weights = Weights::random(&config.network, &mut Random::seed_from_u64(1));
         // States of different tasks, as in training.
         let mut ids: Vec<ExampleId> = examples.ids().collect();

@@ -192,7 +192,7 @@ mod tests {
             let target: Vec<Option<u32>> = (0..300).map(target).collect();
             let mut expected = vec![0; 9];
             let add = |(i, t): (usize, &Option<u32>)| {
-                t.into_iter().for_each(|t| expected[*t as usize] += i as i64);
+                t.iter().for_each(|t| expected[*t as usize] += i as i64);
             };
             target.iter().enumerate().for_each(add);
             let mut values: Vec<i64> = (0..300).collect();
