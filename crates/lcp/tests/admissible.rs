@@ -14,6 +14,7 @@ use lcp::self_training::{SelfTraining, train};
 use lcp::wl::{Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Estimate, EveryState, Heuristic, Stored, StoredConfig};
+use planner::partition::Ocp;
 use planner::search::{Config, Outcome, astar};
 use planner::task::{Cost, Task};
 use planner::testing::{StateSpace, TestRng, random_task, rng};
@@ -125,6 +126,38 @@ fn no_weights_make_the_heuristic_inadmissible() {
             }
         }
     }
+}
+
+/// What a network says at one state is a partitioning like any other.
+#[test]
+fn no_prediction_exceeds_the_optimal_partitioning() {
+    let mut compared = 0;
+    for seed in 0..1000 {
+        let task = random_task(seed);
+        let abstractions = projections(&task);
+        let mut rng = rng(seed);
+        let vocabulary = vocabulary(&task, GraphKind::Flg);
+        let config = NetworkConfig::compact(vocabulary.num_features(), 4);
+        let mut weights = Weights::random(&config, &mut rng);
+        weights.data.iter_mut().for_each(|x| *x *= rng.random_range(0.0..5.0));
+        let softmax = if seed % 2 == 0 { Softmax::Masked } else { Softmax::Paper };
+        let predictor =
+            Predictor::from_parts(&task, &abstractions, vocabulary, weights, softmax, 1 << 16)
+                .expect("the patterns are the task's");
+        let learned = Learned::new(&abstractions, predictor, [0, 3][(seed % 3 == 0) as usize], 0);
+        let mut learned = EveryState::new(abstractions.clone(), learned);
+        let mut optimal = EveryState::new(abstractions.clone(), Ocp::new(&abstractions));
+        for (state, _) in StateSpace::new(&task).reachable().take(10) {
+            match (learned.evaluate(state), optimal.evaluate(state)) {
+                (Estimate::AtLeast(h), Estimate::AtLeast(optimum)) => {
+                    assert!(h <= optimum, "task {seed}: {h} is above {optimum}");
+                    compared += 1;
+                }
+                (learned, optimal) => assert_eq!(learned, optimal, "task {seed}"),
+            }
+        }
+    }
+    assert!(compared > 1000, "{compared} states were compared");
 }
 
 #[test]

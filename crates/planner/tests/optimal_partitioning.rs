@@ -6,7 +6,8 @@ use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::Estimate;
 use planner::partition::{
     CostPartitioning, InteriorSolver, Lagrangian, LagrangianConfig, Ocp, OcpConfig,
-    PartitionScratch, Partitioner, Saturated, Start, Uniform,
+    PartitionScratch, Partitioner, Saturated, Start, Uniform, ZeroOneConfig,
+    zero_one_partitionings,
 };
 use planner::task::{Cost, Task, Value};
 use planner::testing::{StateSpace, random_task, rng};
@@ -158,15 +159,23 @@ proptest! {
         let task = random_task(seed);
         let abstractions = abstractions(&task);
         let mut ocp = Ocp::new(&abstractions);
-        let cold = LagrangianConfig { steps: 60, start: Start::Uniform, ..LagrangianConfig::default() };
+        let cold =
+            LagrangianConfig { steps: 60, start: Start::Uniform, ..LagrangianConfig::default() };
         let mut others: [Box<dyn Partitioner>; 4] = [
             Box::new(Uniform),
             Box::new(Saturated::new(&abstractions)),
             Box::new(Lagrangian::new(&abstractions, LagrangianConfig::default())),
             Box::new(Lagrangian::new(&abstractions, cold)),
         ];
+        let config = ZeroOneConfig { samples: 20, patience: 3, ..ZeroOneConfig::default() };
+        let zero_one = zero_one_partitionings(&task, &abstractions, &config);
+        let mut scratch = PartitionScratch::default();
         for (state, _) in some_states(&task, &abstractions, seed) {
             let optimal = value(&abstractions, &mut ocp, &state);
+            for partitioning in &zero_one {
+                let estimate = partitioning.evaluate(&abstractions, &state, &mut scratch);
+                prop_assert!(matches!(estimate, Estimate::AtLeast(h) if h <= optimal));
+            }
             for partitioner in &mut others {
                 let h = value(&abstractions, partitioner.as_mut(), &state);
                 prop_assert!(h <= optimal, "{} says {h}, ocp {optimal}", partitioner.name());

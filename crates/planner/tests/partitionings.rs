@@ -1,14 +1,18 @@
 //! Cost partitionings on random small tasks: the constraint, admissibility, agreement.
 
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Estimate, EveryState, Heuristic, Stored, StoredConfig};
+use planner::heuristic::{Estimate, EveryState, Heuristic, Maximum, Stored, StoredConfig};
 use planner::partition::{
-    CostPartitioning, PartitionError, PartitionScratch, Partitioner, Saturated, Uniform, saturate,
+    Cascade, CostPartitioning, GoalDistances, Lagrangian, LagrangianConfig, Ocp, PartitionError,
+    PartitionScratch, Partitioner, Saturated, Uniform, ZeroOneConfig, saturate,
+    zero_one_partitionings,
 };
-use planner::task::{Cost, OpId, Task};
+use planner::task::{Cost, OpId, Task, Value};
 use planner::testing::{StateSpace, random_task, rng};
 use proptest::prelude::*;
 use rand::RngExt;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 fn abstractions(task: &Task) -> Abstractions {
@@ -37,6 +41,79 @@ fn check_admissible(estimate: Estimate, h_star: Option<Cost>) -> Result<(), Test
     Ok(())
 }
 
+/// The larger of two estimates.
+fn larger(a: Estimate, b: Estimate) -> Estimate {
+    match (a, b) {
+        (Estimate::AtLeast(a), Estimate::AtLeast(b)) => Estimate::AtLeast(a.max(b)),
+        _ => Estimate::DeadEnd,
+    }
+}
+
+/// Greedy zero-one partitionings; tiny tasks have few orders.
+fn zero_one(task: &Task, abstractions: &Abstractions) -> Vec<CostPartitioning> {
+    let config = ZeroOneConfig { samples: 20, patience: 3, ..ZeroOneConfig::default() };
+    zero_one_partitionings(task, abstractions, &config)
+}
+
+/// One of each kind that makes partitionings for states.
+fn partitioners(abstractions: &Abstractions) -> [Box<dyn Partitioner>; 5] {
+    let scp = Saturated::new(abstractions);
+    let ascent = Lagrangian::new(
+        abstractions,
+        LagrangianConfig { steps: 20, max_bytes: 4096, ..LagrangianConfig::default() },
+    );
+    [
+        Box::new(Uniform),
+        Box::new(scp.clone()),
+        Box::new(Ocp::new(abstractions)),
+        Box::new(ascent.clone()),
+        Box::new(Cascade::new(scp, ascent)),
+    ]
+}
+
+/// A partitioner that notes what it makes.
+struct Recorder {
+    inner: Box<dyn Partitioner>,
+    made: Rc<RefCell<Option<CostPartitioning>>>,
+}
+
+impl Partitioner for Recorder {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn scale(&self, abstractions: &Abstractions) -> u32 {
+        self.inner.scale(abstractions)
+    }
+
+    fn partition(
+        &mut self,
+        abstractions: &Abstractions,
+        state: &[Value],
+        beat: Option<Cost>,
+    ) -> Option<CostPartitioning> {
+        let made = self.inner.partition(abstractions, state, beat);
+        self.made.replace(made.clone());
+        made
+    }
+}
+
+#[test]
+fn random_tasks_are_of_all_kinds() {
+    let tasks: Vec<Task> = (0..1000).map(random_task).collect();
+    let share = |is: &dyn Fn(&Task) -> bool| tasks.iter().filter(|t| is(t)).count();
+    let costs = |task: &Task| task.operators.iter().map(|o| o.cost).collect::<Vec<_>>();
+    assert!(share(&|task| costs(task).contains(&0)) > 200, "operators without cost");
+    assert!(share(&|task| costs(task).iter().all(|&cost| cost == 1)) > 200, "unit costs");
+    assert!(share(&|task| costs(task).iter().any(|&cost| cost > 20)) > 100, "general costs");
+    let has_dead_ends = |task: &Task| {
+        let space = StateSpace::new(task);
+        let plan = space.reachable().any(|(_, h)| h.is_some());
+        plan && space.reachable().any(|(_, h)| h.is_none())
+    };
+    assert!(share(&has_dead_ends) > 100, "dead ends beside states with plans");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 2000,
@@ -55,6 +132,29 @@ proptest! {
             let given: u32 = pairs.iter().map(|&(_, pair)| partitioning.costs()[pair as usize]).sum();
             let all = if pairs.is_empty() { 0 } else { abstractions.scaled_cost(o) };
             prop_assert_eq!(given, all);
+        }
+    }
+
+    #[test]
+    fn no_partitioner_gives_out_more_than_the_cost(seed: u64) {
+        let task = random_task(seed);
+        let abstractions = abstractions(&task);
+        let mut made = zero_one(&task, &abstractions);
+        let space = StateSpace::new(&task);
+        let alive = space.reachable().map(|(s, _)| s).filter(|s| !abstractions.is_dead_end(s));
+        for state in alive.take(3) {
+            for partitioner in &mut partitioners(&abstractions) {
+                let found = partitioner.partition(&abstractions, state, None);
+                made.push(found.expect("always found without a bound to beat"));
+            }
+        }
+        for partitioning in made {
+            for (o, operator) in task.operators.iter().enumerate() {
+                let pairs = abstractions.operator_pairs(OpId::from(o)).iter();
+                let given: u64 =
+                    pairs.map(|&(_, pair)| u64::from(partitioning.costs()[pair as usize])).sum();
+                prop_assert!(given <= operator.cost * u64::from(partitioning.scale()));
+            }
         }
     }
 
@@ -140,13 +240,18 @@ proptest! {
             ..StoredConfig::default()
         };
         let tiny = StoredConfig { max_bytes: 1, ..eager };
-        let heuristics: [Box<dyn Heuristic>; 5] = [
-            Box::new(EveryState::new(abstractions.clone(), Uniform)),
+        let mut heuristics: Vec<Box<dyn Heuristic>> = vec![
+            Box::new(Maximum::new(abstractions.clone(), &zero_one(&task, &abstractions))),
             Box::new(EveryState::with_memory(abstractions.clone(), scp.clone(), usize::MAX)),
-            Box::new(Stored::new(abstractions.clone(), Uniform, eager)),
-            Box::new(Stored::new(abstractions.clone(), scp.clone(), eager)),
+            Box::new(EveryState::with_memory(abstractions.clone(), scp.clone(), 100)),
             Box::new(Stored::new(abstractions.clone(), scp, tiny)),
         ];
+        for partitioner in partitioners(&abstractions) {
+            heuristics.push(Box::new(EveryState::new(abstractions.clone(), partitioner)));
+        }
+        for partitioner in partitioners(&abstractions) {
+            heuristics.push(Box::new(Stored::new(abstractions.clone(), partitioner, eager)));
+        }
         for mut heuristic in heuristics {
             for (state, h_star) in space.reachable().chain(space.reachable()) {
                 check_admissible(heuristic.evaluate(state), h_star)?;
@@ -155,25 +260,53 @@ proptest! {
         }
     }
 
+    /// Whatever makes them: looking up what is stored gives what computing it again gives.
     #[test]
-    fn a_stored_partitioning_gives_what_it_gave_when_made(seed: u64) {
+    fn stored_partitionings_give_what_they_gave_when_made(seed: u64) {
         let task = random_task(seed);
         let abstractions = Arc::new(abstractions(&task));
         let space = StateSpace::new(&task);
-        // Uniform partitionings are the same for all states, so one is stored at most.
         let mut scratch = PartitionScratch::default();
-        let uniform = Uniform.partition(&abstractions, &task.initial, None).expect("always found");
-        let order = abstractions.ids().collect::<Vec<_>>().into_iter().rev();
-        let (saturated, _) = saturate(&abstractions, &uniform, order, &mut scratch);
-        let mut stored = Stored::new(abstractions.clone(), Uniform, StoredConfig::default());
-        let states = || space.reachable().map(|(state, _)| state);
-        for state in states() {
-            stored.improve(state);
+        for inner in partitioners(&abstractions) {
+            let made = Rc::default();
+            let recorder = Recorder { inner, made: Rc::clone(&made) };
+            let mut stored = Stored::new(abstractions.clone(), recorder, StoredConfig::default());
+            let mut kept: Vec<GoalDistances> = Vec::new();
+            let states = space.reachable().map(|(state, _)| state);
+            for state in states.filter(|s| !abstractions.is_dead_end(s)).take(20) {
+                stored.improve(state);
+                if stored.statistics().partitions > kept.len() {
+                    let made = made.take().expect("something is stored");
+                    let order = abstractions.ids().collect::<Vec<_>>().into_iter().rev();
+                    kept.push(saturate(&abstractions, &made, order, &mut scratch).1);
+                }
+            }
+            for (state, _) in space.reachable() {
+                let values = kept.iter().map(|tables| tables.evaluate(&abstractions, state));
+                let recomputed = values.fold(Estimate::AtLeast(0), larger);
+                let is_dead = abstractions.is_dead_end(state);
+                let recomputed = if is_dead { Estimate::DeadEnd } else { recomputed };
+                prop_assert_eq!(stored.evaluate(state), recomputed);
+            }
         }
-        let is_stored = stored.statistics().partitions == 1;
-        for state in states() {
-            let recomputed = saturated.evaluate(&abstractions, state, &mut scratch);
-            prop_assert!(stored.evaluate(state) == recomputed || !is_stored);
+    }
+
+    /// More partitionings than share a row of the tables, of different scales.
+    #[test]
+    fn the_maximum_is_that_of_the_single_partitionings(seed: u64, number in 1u64..40) {
+        let task = random_task(seed);
+        let abstractions = Arc::new(abstractions(&task));
+        let mut scratch = PartitionScratch::default();
+        let mut partitionings = zero_one(&task, &abstractions);
+        for i in 0..number {
+            let weights = random_weights(&abstractions, seed.wrapping_add(i));
+            partitionings.push(CostPartitioning::from_weights(&abstractions, &weights));
+        }
+        let mut maximum = Maximum::new(abstractions.clone(), &partitionings);
+        for state in StateSpace::new(&task).states {
+            let single = |p: &CostPartitioning| p.evaluate(&abstractions, &state, &mut scratch);
+            let recomputed = partitionings.iter().map(single).fold(Estimate::AtLeast(0), larger);
+            prop_assert_eq!(maximum.evaluate(&state), recomputed);
         }
     }
 

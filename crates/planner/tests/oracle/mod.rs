@@ -8,6 +8,8 @@ use planner::translate::{TranslateOptions, translate};
 
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
 
+const ROWS: &str = "SCORPION_ROWS";
+
 /// One solved task.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -51,6 +53,30 @@ pub(crate) fn rows(config: &str) -> Vec<Row> {
     read("scorpion.csv", &mut rows, scorpion);
     read("wide-partition.csv", &mut rows, wide);
     rows
+}
+
+/// The rows that a test compares with: quick ones, or those that `SCORPION_ROWS` asks for, quickest
+/// first.
+///
+/// `SCORPION_ROWS=all` asks for every row, `SCORPION_ROWS=PART` for those with a part of a
+/// problem's path, for example `SCORPION_ROWS=logistics cargo test --release -p planner --test
+/// scorpion -- --nocapture`.
+pub(crate) fn chosen_rows(config: &str, is_quick: impl Fn(&Row) -> bool) -> Vec<Row> {
+    let asked = std::env::var(ROWS).ok();
+    let is_chosen = |row: &Row| match asked.as_deref() {
+        None => is_quick(row),
+        Some("all") => true,
+        Some(part) => row.problem.to_string_lossy().contains(part),
+    };
+    let mut chosen: Vec<Row> = rows(config).into_iter().filter(is_chosen).collect();
+    let seconds = |row: &Row| row.search_s.unwrap_or(row.expanded as f64);
+    chosen.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+    chosen
+}
+
+/// Whether somebody asks for rows that are not quick.
+pub(crate) fn is_asked() -> bool {
+    std::env::var_os(ROWS).is_some()
 }
 
 /// The problems of a configuration with the value of their initial states, solved or not.
