@@ -20,7 +20,7 @@ use oracle::{Row, rows};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{EveryState, Heuristic, Maximum};
 use planner::partition::{Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated};
-use planner::search::{Config, Outcome, astar};
+use planner::search::{Config, Outcome, SearchResult, astar};
 use planner::task::{RandomWalk, Task};
 use planner::testing::rng;
 
@@ -47,12 +47,10 @@ fn every_state(is_asked: impl Fn(&Row) -> bool) {
     let (mut speed, mut effort, mut count) = (0.0, 0.0, 0);
     for row in chosen {
         let task = row.task();
-        let abstractions = abstractions(&task);
-        let scp = Saturated::new(&abstractions);
-        let mut heuristic = EveryState::with_memory(abstractions, scp, usize::MAX);
-        let started = processor_time();
-        let result = astar(&task, &mut heuristic, Config::default());
-        let seconds = (processor_time() - started).as_secs_f64();
+        let (result, seconds) = search(&task, |abstractions| {
+            let scp = Saturated::new(&abstractions);
+            Box::new(EveryState::with_memory(abstractions, scp, usize::MAX))
+        });
         let Outcome::Solved(plan) = result.outcome else { panic!("{row:?} is solvable") };
         assert_eq!(plan.cost, row.cost, "{row:?}");
         let expanded = result.statistics.expanded;
@@ -88,12 +86,10 @@ fn optimal(is_asked: impl Fn(&Row) -> bool) {
     let (mut speed, mut count) = (0.0, 0);
     for row in rows("ocp").into_iter().filter(measurable).filter(is_asked) {
         let task = row.task();
-        let abstractions = abstractions(&task);
-        let ocp = Ocp::new(&abstractions);
-        let mut heuristic = EveryState::new(abstractions, ocp);
-        let started = processor_time();
-        let result = astar(&task, &mut heuristic, Config::default());
-        let seconds = (processor_time() - started).as_secs_f64();
+        let (result, seconds) = search(&task, |abstractions| {
+            let ocp = Ocp::new(&abstractions);
+            Box::new(EveryState::new(abstractions, ocp))
+        });
         let Outcome::Solved(plan) = result.outcome else { panic!("{row:?} is solvable") };
         assert_eq!(plan.cost, row.cost, "{row:?}");
         assert_eq!(result.statistics.initial_h, Some(row.initial_h), "{row:?}");
@@ -115,6 +111,25 @@ fn optimal(is_asked: impl Fn(&Row) -> bool) {
     if count > 0 {
         let speed = (speed / f64::from(count)).exp();
         println!("geometric mean over {count} tasks: {speed:.2} times as fast");
+    }
+}
+
+/// Searches, and again until it can be measured: the clock ticks every few milliseconds.
+fn search(
+    task: &Task,
+    heuristic: impl Fn(Arc<Abstractions>) -> Box<dyn Heuristic>,
+) -> (SearchResult, f64) {
+    let abstractions = abstractions(task);
+    let (mut spent, mut times) = (Duration::ZERO, 0);
+    loop {
+        let mut heuristic = heuristic(abstractions.clone());
+        let started = processor_time();
+        let result = astar(task, &mut heuristic, Config::default());
+        spent += processor_time() - started;
+        times += 1;
+        if spent >= Duration::from_millis(100) || times == 1000 {
+            return (result, spent.as_secs_f64() / f64::from(times));
+        }
     }
 }
 
