@@ -142,8 +142,7 @@ fn no_prediction_exceeds_the_optimal_partitioning() {
         weights.data.iter_mut().for_each(|x| *x *= rng.random_range(0.0..5.0));
         let softmax = if seed % 2 == 0 { Softmax::Masked } else { Softmax::Paper };
         let predictor =
-            Predictor::from_parts(&task, &abstractions, vocabulary, weights, softmax, 1 << 16)
-                .expect("the patterns are the task's");
+            Predictor::from_parts(&task, &abstractions, vocabulary, weights, softmax, 1 << 16);
         let learned = Learned::new(&abstractions, predictor, [0, 3][(seed % 3 == 0) as usize], 0);
         let mut learned = EveryState::new(abstractions.clone(), learned);
         let mut optimal = EveryState::new(abstractions.clone(), Ocp::new(&abstractions));
