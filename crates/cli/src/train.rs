@@ -95,6 +95,9 @@ pub(crate) struct Args {
     /// Train without dropout
     #[arg(long)]
     no_dropout: bool,
+    /// Round the weights to 16 bits in the end: half the file, hardly another prediction
+    #[arg(long)]
+    bfloat16: bool,
     /// Time at most
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     time_limit: Option<Duration>,
@@ -179,6 +182,7 @@ impl Args {
             // What a pattern cannot use is no loss of the bound's making.
             config.softmax = Softmax::Masked;
         }
+        config.bfloat16 = self.bfloat16;
         config.time_limit_s = self.time_limit.map(|limit| limit.as_secs_f64());
         config.seed = self.seed;
         config

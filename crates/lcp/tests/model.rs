@@ -61,6 +61,20 @@ fn saving_and_loading_is_bit_identical() {
 }
 
 #[test]
+fn rounded_weights_take_half_the_space_and_are_read_as_they_were_written() {
+    let exact = model();
+    let mut rounded = exact.clone();
+    rounded.weights.round();
+    let numbers = exact.weights.data.len();
+    let (long, short) = (exact.to_bytes().unwrap(), rounded.to_bytes().unwrap());
+    assert!(long.len() - short.len() > numbers, "{} and {} bytes", long.len(), short.len());
+    assert_eq!(Model::from_bytes(&short).expect("the model is read").weights, rounded.weights);
+    for (x, y) in exact.weights.data.iter().zip(&rounded.weights.data) {
+        assert!((x - y).abs() <= x.abs() / 256.0, "{x} becomes {y}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_model_is_refused() {
     let bytes = model().to_bytes().unwrap();
     for length in 0..bytes.len() {

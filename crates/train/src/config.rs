@@ -99,6 +99,9 @@ pub struct TrainConfig {
     pub adamw: AdamWConfig,
     /// The learning rate over time.
     pub schedule: ScheduleConfig,
+    /// Whether the model's weights are rounded to 16 bits in the end; the figures are those before.
+    #[serde(default)]
+    pub bfloat16: bool,
     /// Seconds of training at most, measured over all resumed runs.
     pub time_limit_s: Option<f64>,
     /// What computes.
@@ -138,6 +141,7 @@ impl TrainConfig {
                 stop_after: 15,
                 min_improvement: 1e-4,
             },
+            bfloat16: false,
             time_limit_s: None,
             engine: EngineKind::Burn,
             seed: 0,

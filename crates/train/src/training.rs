@@ -501,6 +501,9 @@ impl<'a> Run<'a> {
         settings.insert("config".to_string(), config);
         let mut weights = self.weights;
         weights.data = self.best;
+        if self.config.bfloat16 {
+            weights.round();
+        }
         Model {
             signature,
             vocabulary,

@@ -2,6 +2,8 @@
 //!
 //! The format is safetensors; the tensors are the network's, named as in
 //! [`crate::network::weights::Layout`], and everything else stands as JSON in its metadata.
+//! A tensor whose numbers all fit into BF16, as after [`Weights::round`], is stored in half the
+//! space; either way what is read is what was written.
 //! A file is refused by name of what is wrong with it: truncated, foreign, of a later version,
 //! with a tensor missing, superfluous, misshapen, of another type or not finite, or with parts
 //! that do not fit each other.
@@ -124,8 +126,8 @@ pub enum ModelError {
         /// The shape of the configuration.
         expected: Vec<usize>,
     },
-    /// A tensor has another type than `F32`.
-    #[error("the tensor `{name}` has type {found} instead of F32")]
+    /// A tensor has another type than `F32` and `BF16`.
+    #[error("the tensor `{name}` has type {found} instead of F32 or BF16")]
     Type {
         /// The tensor.
         name: String,
@@ -199,10 +201,16 @@ impl Model {
             ("provenance".to_string(), json("provenance", &self.provenance)?),
             ("validation".to_string(), json("validation", &self.validation)?),
         ]);
+        let stored: Vec<(Dtype, Vec<u8>)> = self
+            .weights
+            .layout
+            .named
+            .iter()
+            .map(|(.., t)| to_le_bytes(&self.weights[*t]))
+            .collect();
         let mut views = Vec::new();
-        for (name, shape, tensor) in &self.weights.layout.named {
-            let bytes = bytemuck::cast_slice(&self.weights[*tensor]);
-            let view = TensorView::new(Dtype::F32, shape.clone(), bytes)
+        for ((name, shape, _), (dtype, bytes)) in self.weights.layout.named.iter().zip(&stored) {
+            let view = TensorView::new(*dtype, shape.clone(), bytes)
                 .map_err(|error| ModelError::Damaged(error.to_string()))?;
             views.push((name.clone(), view));
         }
@@ -250,7 +258,7 @@ fn read_weights(config: &NetworkConfig, tensors: &SafeTensors) -> Result<Weights
     let layout = crate::network::weights::Layout::new(config);
     for (name, shape, _) in &layout.named {
         let view = tensors.tensor(name).map_err(|_| ModelError::MissingTensor(name.clone()))?;
-        if view.dtype() != Dtype::F32 {
+        if !matches!(view.dtype(), Dtype::F32 | Dtype::BF16) {
             let found = format!("{:?}", view.dtype());
             return Err(ModelError::Type { name: name.clone(), found });
         }
@@ -272,14 +280,27 @@ fn read_weights(config: &NetworkConfig, tensors: &SafeTensors) -> Result<Weights
     let mut weights = Weights::zeros(config);
     for (name, _, tensor) in &layout.named {
         let view = tensors.tensor(name).map_err(|_| ModelError::MissingTensor(name.clone()))?;
-        for (x, bytes) in weights[*tensor].iter_mut().zip(view.data().chunks_exact(4)) {
-            *x = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let size = if view.dtype() == Dtype::BF16 { 2 } else { 4 };
+        for (x, bytes) in weights[*tensor].iter_mut().zip(view.data().chunks_exact(size)) {
+            // BF16 is the upper half of F32.
+            let mut upper = [0; 4];
+            upper[4 - size..].copy_from_slice(bytes);
+            *x = f32::from_le_bytes(upper);
             if !x.is_finite() {
                 return Err(ModelError::NotFinite(name.clone()));
             }
         }
     }
     Ok(weights)
+}
+
+/// The numbers of a tensor as they are stored.
+fn to_le_bytes(numbers: &[f32]) -> (Dtype, Vec<u8>) {
+    let upper = |x: &f32| x.to_le_bytes()[2..].to_vec();
+    match numbers.iter().all(|x| x.to_bits() & 0xffff == 0) {
+        true => (Dtype::BF16, numbers.iter().flat_map(upper).collect()),
+        false => (Dtype::F32, numbers.iter().flat_map(|x| x.to_le_bytes()).collect()),
+    }
 }
 
 /// Sorts the keys of the header's JSON, which the library writes in the order of a hash map.

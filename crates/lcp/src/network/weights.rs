@@ -144,6 +144,16 @@ impl Weights {
         weights
     }
 
+    /// Rounds every parameter to the nearest BF16 number (8 bits of mantissa; ties to even), which
+    /// halves the size of a model file.
+    pub fn round(&mut self) {
+        for x in self.data.iter_mut().filter(|x| x.is_finite()) {
+            let bits = x.to_bits();
+            let half = 0x7fff + (bits >> 16 & 1);
+            *x = f32::from_bits((bits + half) & 0xffff_0000);
+        }
+    }
+
     /// Whether every parameter is a finite number.
     pub fn is_finite(&self) -> bool {
         self.data.iter().all(|x| x.is_finite())
