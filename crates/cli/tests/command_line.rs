@@ -207,6 +207,58 @@ fn errors_are_in_the_json_too() {
     assert!(result["message"].as_str().unwrap().contains("nothing.sas"));
 }
 
+#[test]
+fn statistics_tell_where_memory_and_time_of_the_heuristic_went() {
+    let folder = tempfile::tempdir().unwrap();
+    write_deliveries(folder.path(), 5);
+    let plan = ["plan", "domain.pddl", "problem.pddl", "--json", "-", "--heuristic"];
+    for (heuristic, usage, has_tables, keeps) in [
+        ("uniform", "stored", true, false),
+        ("scp", "every-state", true, false),
+        ("ocp", "every-state", false, true),
+        ("ocp", "stored", true, true),
+        ("lagrangian", "every-state", false, true),
+        ("lagrangian", "stored", true, true),
+    ] {
+        let output = run_in(folder.path(), &[&plan[..], &[heuristic, "--use", usage]].concat());
+        let result = json(&output);
+        let bytes = |key: &str| result[key].as_u64().unwrap();
+        let all = bytes("transition_bytes") + bytes("table_bytes") + bytes("partitioner_bytes");
+        assert_eq!(bytes("heuristic_memory_bytes"), all, "{result}");
+        assert!(bytes("transition_bytes") > 0, "{result}");
+        assert_eq!(bytes("table_bytes") > 0, has_tables, "{result}");
+        assert_eq!(bytes("partitioner_bytes") > 0, keeps, "{result}");
+        let seconds = |key: &str| result[key].as_f64().unwrap();
+        assert!(seconds("partition_s") > 0.0 && seconds("distances_s") > 0.0, "{result}");
+        assert!(seconds("partition_s") + seconds("distances_s") <= seconds("search_s"), "{result}");
+    }
+}
+
+/// Parcels that two trucks carry between as many places.
+fn write_deliveries(folder: &Path, parcels: usize) {
+    let domain = "(define (domain delivery) (:types place truck parcel)
+        (:predicates (stands ?t - truck ?l - place) (at ?p - parcel ?l - place)
+         (in ?p - parcel ?t - truck))
+        (:action drive :parameters (?t - truck ?a ?b - place) :precondition (stands ?t ?a)
+         :effect (and (stands ?t ?b) (not (stands ?t ?a))))
+        (:action load :parameters (?p - parcel ?t - truck ?l - place)
+         :precondition (and (at ?p ?l) (stands ?t ?l)) :effect (and (in ?p ?t) (not (at ?p ?l))))
+        (:action unload :parameters (?p - parcel ?t - truck ?l - place)
+         :precondition (and (in ?p ?t) (stands ?t ?l)) :effect (and (at ?p ?l) (not (in ?p ?t)))))";
+    let list = |format: &dyn Fn(usize) -> String| (0..parcels).map(format).collect::<String>();
+    let problem = format!(
+        "(define (problem p) (:domain delivery)
+         (:objects{} - place t0 t1 - truck{} - parcel)
+         (:init (stands t0 l0) (stands t1 l1){}) (:goal (and{})))",
+        list(&|i| format!(" l{i}")),
+        list(&|i| format!(" p{i}")),
+        list(&|i| format!(" (at p{i} l{i})")),
+        list(&|i| format!(" (at p{i} l{})", (i + 2) % parcels)),
+    );
+    std::fs::write(folder.join("domain.pddl"), domain).unwrap();
+    std::fs::write(folder.join("problem.pddl"), problem).unwrap();
+}
+
 /// A task with `objects`³ ground operators.
 fn write_large_task(folder: &Path, objects: usize) {
     let domain = "(define (domain large) (:predicates (at ?x) (seen ?x ?y))
@@ -268,6 +320,16 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
     assert_eq!(output.status.code(), Some(22), "{result}");
     assert!(result["expanded"].as_u64().unwrap() > 100_000, "{result}");
     assert!(result["peak_memory_bytes"].as_u64().unwrap() < 120 << 20, "{result}");
+    // Whatever a heuristic remembers leaves most of the memory to the search.
+    write_deliveries(folder.path(), 10);
+    for heuristic in ["lagrangian", "ocp", "lcp", "auto"] {
+        let bounded = ["--memory-limit", "100MiB", "--time-limit", "2s", "--json", "-"];
+        let plan = ["plan", "domain.pddl", "problem.pddl", "--heuristic", heuristic];
+        let result = json(&run_in(folder.path(), &[&plan[..], &bounded].concat()));
+        assert!(result["peak_memory_bytes"].as_u64().unwrap() < 120 << 20, "{result}");
+        assert!(result["heuristic_memory_bytes"].as_u64().unwrap() < 50 << 20, "{result}");
+    }
+    write_lamps(folder.path(), 40);
     // A limit below what the program needs to start.
     let output = run_in(folder.path(), &[&plan[..], &["--memory-limit", "1MiB"]].concat());
     assert_eq!(output.status.code(), Some(22));
