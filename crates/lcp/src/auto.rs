@@ -42,6 +42,9 @@ const TRAIN_SHARE: f64 = 0.2;
 const SLICE: Duration = Duration::from_millis(40);
 /// Every source gets this share of the time.
 const EXPLORE: f64 = 0.1;
+/// Tasks whose projections take more than this part of the memory limit are left to saturated
+/// partitionings and ascent.
+const LARGE: usize = 2;
 /// How long the ascent, and the search for an optimum, may take at the first state.
 const FIRST_TIME: Duration = Duration::from_secs(2);
 /// An ascent at another state takes at most as long as so many saturated partitionings, and
@@ -117,8 +120,9 @@ pub struct Auto<'t> {
     task: &'t Task,
     saturated: Saturated,
     ascent: Lagrangian,
-    optimal: Ocp,
-    refinement: Lagrangian,
+    /// None if the task is too large for it, as is the next.
+    optimal: Option<Ocp>,
+    refinement: Option<Lagrangian>,
     predictor: Option<Box<Predictor>>,
     training: Training,
     /// The model of the task's domain, which training begins with.
@@ -153,7 +157,10 @@ impl<'t> Auto<'t> {
             let time = LONGEST_ASCENT;
             Lagrangian::new(abstractions, LagrangianConfig { steps, start, time, max_bytes })
         };
-        let predictor = config.model.as_ref().map(|model| {
+        let optimal = OcpConfig { max_bytes: config.memory_limit / 4, ..OcpConfig::default() };
+        // Each source keeps several times what the projections take.
+        let is_large = abstractions.memory_bytes() > config.memory_limit / LARGE;
+        let predictor = config.model.as_ref().filter(|_| !is_large).map(|model| {
             let softmax = Softmax::Masked;
             Box::new(Predictor::new(task, abstractions, model, softmax, config.memory_limit))
         });
@@ -161,13 +168,10 @@ impl<'t> Auto<'t> {
             task,
             saturated: Saturated::new(abstractions),
             ascent: lagrangian(STEPS, Start::Previous),
-            optimal: Ocp::with_config(
-                abstractions,
-                OcpConfig { max_bytes: config.memory_limit / 4, ..OcpConfig::default() },
-            ),
-            refinement: lagrangian(REFINE, Start::Uniform),
+            optimal: (!is_large).then(|| Ocp::with_config(abstractions, optimal)),
+            refinement: (!is_large).then(|| lagrangian(REFINE, Start::Uniform)),
             predictor,
-            training: Training::Waiting,
+            training: if is_large { Training::Over } else { Training::Waiting },
             model: config.model.clone(),
             states: Vec::new(),
             records: [Record::NEW; 4],
@@ -184,8 +188,11 @@ impl<'t> Auto<'t> {
     /// is neglected, then those that have been worth it of late, best first, then those that had
     /// no time yet to show what they are worth.
     fn choose(&self) -> Vec<Source> {
-        let has_network = self.predictor.is_some();
-        let sources = SOURCES.into_iter().filter(|&s| s != Source::Network || has_network);
+        let sources = SOURCES.into_iter().filter(|source| match source {
+            Source::Saturated | Source::Ascent => true,
+            Source::Optimal => self.optimal.is_some(),
+            Source::Network => self.predictor.is_some() && self.refinement.is_some(),
+        });
         let record = |source: Source| &self.records[source as usize];
         let worth = |source: Source| record(source).worth();
         let total: f64 = self.records.iter().map(|record| record.spent).sum();
@@ -217,8 +224,8 @@ impl<'t> Auto<'t> {
         let longest = self.records[Source::Saturated as usize].seconds * ASCENT_RATIO;
         let longest = Duration::from_secs_f64(longest).min(LONGEST_ASCENT);
         self.ascent.set_time(longest);
-        self.optimal.set_time(longest);
-        self.refinement.set_time(longest);
+        self.optimal.iter_mut().for_each(|optimal| optimal.set_time(longest));
+        self.refinement.iter_mut().for_each(|refinement| refinement.set_time(longest));
         let found = self.make(source, abstractions, state, beat);
         let h = found.as_ref().map_or(Estimate::AtLeast(0), |found| {
             found.evaluate(abstractions, state, &mut self.scratch)
@@ -234,11 +241,11 @@ impl<'t> Auto<'t> {
         let Some(beat) = beat else { return false };
         let bounds = match source {
             Source::Saturated => return false,
-            Source::Ascent => self.ascent.bounds(),
-            Source::Optimal => self.optimal.bounds(),
-            Source::Network => self.refinement.bounds(),
+            Source::Ascent => Some(self.ascent.bounds()),
+            Source::Optimal => self.optimal.as_ref().map(Ocp::bounds),
+            Source::Network => self.refinement.as_ref().map(Lagrangian::bounds),
         };
-        !bounds.may_exceed((beat / abstractions.divisor()) as f64)
+        bounds.is_some_and(|bounds| !bounds.may_exceed((beat / abstractions.divisor()) as f64))
     }
 
     /// The partitioning of the first state.
@@ -258,9 +265,11 @@ impl<'t> Auto<'t> {
         let climbed = self.ascent.partition_from(abstractions, state, &weights, Some(h));
         self.consider(climbed, abstractions, state, &mut best);
         let Estimate::AtLeast(h) = best.0 else { return Some(best.1) };
-        if !self.ascent.bounds().are_closed() {
-            self.optimal.set_time(FIRST_TIME);
-            let optimal = self.optimal.partition(abstractions, state, Some(h));
+        if !self.ascent.bounds().are_closed()
+            && let Some(optimal) = &mut self.optimal
+        {
+            optimal.set_time(FIRST_TIME);
+            let optimal = optimal.partition(abstractions, state, Some(h));
             self.consider(optimal, abstractions, state, &mut best);
         }
         Some(best.1)
@@ -288,14 +297,14 @@ impl<'t> Auto<'t> {
         state: &[Value],
         beat: Option<Cost>,
     ) -> Option<CostPartitioning> {
-        match (source, &mut self.predictor) {
-            (Source::Saturated, _) => self.saturated.partition(abstractions, state, beat),
-            (Source::Network, Some(predictor)) => {
-                let shares = predictor.shares(abstractions, state);
-                self.refinement.partition_from(abstractions, state, shares, beat)
+        match source {
+            Source::Saturated => self.saturated.partition(abstractions, state, beat),
+            Source::Ascent => self.ascent.partition(abstractions, state, beat),
+            Source::Optimal => self.optimal.as_mut()?.partition(abstractions, state, beat),
+            Source::Network => {
+                let shares = self.predictor.as_mut()?.shares(abstractions, state);
+                self.refinement.as_mut()?.partition_from(abstractions, state, shares, beat)
             }
-            (Source::Optimal, _) => self.optimal.partition(abstractions, state, beat),
-            _ => self.ascent.partition(abstractions, state, beat),
         }
     }
 
@@ -426,7 +435,8 @@ impl Partitioner for Auto<'_> {
 
     fn memory_bytes(&self) -> usize {
         let network = self.predictor.as_ref().map_or(0, |predictor| predictor.bytes());
-        let ascents = self.ascent.memory_bytes() + self.refinement.memory_bytes();
-        ascents + self.optimal.memory_bytes() + network
+        let refinement = self.refinement.as_ref().map_or(0, Partitioner::memory_bytes);
+        let optimal = self.optimal.as_ref().map_or(0, Partitioner::memory_bytes);
+        self.ascent.memory_bytes() + refinement + optimal + network
     }
 }
