@@ -1,7 +1,7 @@
 //! Self-training on one task each of many domains: how close to the optimal cost partitioning a
 //! few seconds of training on the task itself come, on states not trained on.
 //!
-//! `cargo bench -p lcp --bench self_training [-- [--seconds 5] [--distances] [PROBLEM …]]`
+//! `cargo bench -p lcp --bench self_training [-- [--seconds 5] [--no-distances] [PROBLEM …]]`
 //!
 //! Without problems: the first supported one of each folder of the benchmark collection that is
 //! neither trivial nor too large for the reference.
@@ -41,7 +41,7 @@ fn main() {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--seconds" => budget = args.next().and_then(|s| s.parse().ok()).expect("a number"),
-            "--distances" => distances = true,
+            "--no-distances" => distances = false,
             "--bench" => {}
             _ => problems.push(arg.into()),
         }

@@ -68,7 +68,7 @@ impl Default for SelfTraining {
         SelfTraining {
             graph: GraphKind::Flg,
             iterations: 3,
-            distances: false,
+            distances: true,
             network: NetworkConfig::compact(1, 32),
             batch: 4,
             rate: 5e-3,
