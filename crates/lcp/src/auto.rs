@@ -45,16 +45,15 @@ const EXPLORE: f64 = 0.1;
 /// Tasks whose projections take more than this part of the memory limit are left to saturated
 /// partitionings and ascent.
 const LARGE: usize = 2;
-/// How long the ascent, and the search for an optimum, may take at the first state.
-const FIRST_TIME: Duration = Duration::from_secs(2);
-/// An ascent at another state takes at most as long as so many saturated partitionings, and
-/// never longer than a second.
-const ASCENT_RATIO: f64 = 1000.0;
-const LONGEST_ASCENT: Duration = Duration::from_secs(1);
+/// An attempt takes at most this long at first, so that easy tasks never wait for it, …
+const LONGEST_EARLY: Duration = Duration::from_millis(30);
+/// … and this long when the search has lasted a second.
+const LONGEST: Duration = Duration::from_secs(1);
+const EARLY: Duration = Duration::from_secs(1);
 /// Sources worth less than this share of the best are tried only to explore …
 const LEAST_WORTH: f64 = 0.01;
-/// … unless they have had fewer seconds than this.
-const PROBATION: f64 = 0.2;
+/// … unless they have had less than this: seconds, early and later.
+const PROBATION: (f64, f64) = (0.02, 0.2);
 /// How much a new figure counts in a source's record.
 const WEIGHT: f64 = 0.2;
 /// Steps of ascent from the last partitioning, and from a prediction.
@@ -154,7 +153,7 @@ impl<'t> Auto<'t> {
     pub fn new(task: &'t Task, abstractions: &Abstractions, config: &AutoConfig) -> Auto<'t> {
         let lagrangian = |steps, start| {
             let max_bytes = config.memory_limit / 4;
-            let time = LONGEST_ASCENT;
+            let time = LONGEST;
             Lagrangian::new(abstractions, LagrangianConfig { steps, start, time, max_bytes })
         };
         let optimal = OcpConfig { max_bytes: config.memory_limit / 4, ..OcpConfig::default() };
@@ -195,11 +194,12 @@ impl<'t> Auto<'t> {
         });
         let record = |source: Source| &self.records[source as usize];
         let worth = |source: Source| record(source).worth();
+        let probation = if self.is_early() { PROBATION.0 } else { PROBATION.1 };
         let total: f64 = self.records.iter().map(|record| record.spent).sum();
         let neglected = |&source: &Source| record(source).spent < EXPLORE * total;
         let first = sources.clone().find(neglected);
         let best = sources.clone().map(worth).fold(0.0, f64::max);
-        let is_promising = |s: Source| worth(s) > LEAST_WORTH * best || record(s).spent < PROBATION;
+        let is_promising = |s: Source| worth(s) > LEAST_WORTH * best || record(s).spent < probation;
         let mut rest: Vec<Source> =
             sources.filter(|&s| is_promising(s) && first != Some(s)).collect();
         // Stable: of equals the cheaper one is first.
@@ -209,6 +209,11 @@ impl<'t> Auto<'t> {
             chosen.push(Source::Saturated);
         }
         chosen
+    }
+
+    /// Whether the task may still turn out to be easy.
+    fn is_early(&self) -> bool {
+        self.started.elapsed() < EARLY
     }
 
     /// Makes a partitioning if that raises the state's value; keeps the record of its source.
@@ -221,8 +226,7 @@ impl<'t> Auto<'t> {
     ) -> Option<CostPartitioning> {
         self.attempts += 1;
         let started = Instant::now();
-        let longest = self.records[Source::Saturated as usize].seconds * ASCENT_RATIO;
-        let longest = Duration::from_secs_f64(longest).min(LONGEST_ASCENT);
+        let longest = if self.is_early() { LONGEST_EARLY } else { LONGEST };
         self.ascent.set_time(longest);
         self.optimal.iter_mut().for_each(|optimal| optimal.set_time(longest));
         self.refinement.iter_mut().for_each(|refinement| refinement.set_time(longest));
@@ -260,7 +264,7 @@ impl<'t> Auto<'t> {
             self.consider(Some(predicted), abstractions, state, &mut best);
         }
         let Estimate::AtLeast(h) = best.0 else { return Some(best.1) };
-        self.ascent.set_time(FIRST_TIME);
+        self.ascent.set_time(LONGEST_EARLY);
         let weights = near(abstractions, &best.1);
         let climbed = self.ascent.partition_from(abstractions, state, &weights, Some(h));
         self.consider(climbed, abstractions, state, &mut best);
@@ -268,7 +272,7 @@ impl<'t> Auto<'t> {
         if !self.ascent.bounds().are_closed()
             && let Some(optimal) = &mut self.optimal
         {
-            optimal.set_time(FIRST_TIME);
+            optimal.set_time(LONGEST_EARLY);
             let optimal = optimal.partition(abstractions, state, Some(h));
             self.consider(optimal, abstractions, state, &mut best);
         }

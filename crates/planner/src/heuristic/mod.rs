@@ -48,6 +48,15 @@ pub trait Heuristic {
         self.evaluate(state)
     }
 
+    /// Whether the search should begin again at the initial state, which may pay when the
+    /// heuristic intends to work harder from now on.
+    fn wants_to_start_over(&self) -> bool {
+        false
+    }
+
+    /// Takes note that the search has begun again.
+    fn start_over(&mut self) {}
+
     /// Figures for the final statistics.
     fn statistics(&self) -> HeuristicStatistics {
         HeuristicStatistics::default()
@@ -69,6 +78,14 @@ impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
 
     fn improve(&mut self, state: &[Value]) -> Estimate {
         (**self).improve(state)
+    }
+
+    fn wants_to_start_over(&self) -> bool {
+        (**self).wants_to_start_over()
+    }
+
+    fn start_over(&mut self) {
+        (**self).start_over();
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -2,10 +2,11 @@
 //!
 //! A partitioning is admissible for every state, so its distance tables are kept and a state is
 //! evaluated by look-ups, maximised over the store.
-//! New partitionings are made at the first state and at every state about to be expanded for as
-//! long as the search comes closer to a goal: where the bound is nearly exact, that leads there at
-//! once. After that they are made while they have taken less than a share of the time, a larger
-//! one the more of them succeed.
+//! New partitionings are made at the first state, and then while they have taken less than a
+//! share of the time, a larger one the more of them succeed.
+//! If that does not solve the task soon, the search begins again with a dive: every state about to
+//! be expanded gets an attempt for as long as the search comes closer to a goal.
+//! Where the bound is nearly exact that leads there at once; where it is not it ends soon.
 //! One is kept if it raises the value of the state it was made for; before that it is saturated
 //! and what it leaves over is handed on, which never lowers a value.
 //! Those that have not been the best for any state for long are dropped when more come, and all
@@ -25,9 +26,11 @@ use crate::task::{Cost, Value};
 pub struct StoredConfig {
     /// The most bytes of tables.
     pub max_bytes: usize,
-    /// Every state about to be expanded gets an attempt for at most this long.
-    pub eager_time: Duration,
-    /// Then, the share of the running time that making partitionings takes if it never succeeds …
+    /// When the search begins again with a dive …
+    pub dive_after: Duration,
+    /// … which lasts at most this long.
+    pub dive_time: Duration,
+    /// At other times, the share of the running time that making partitionings takes if it never succeeds …
     pub min_share: f64,
     /// … and if it always does.
     pub max_share: f64,
@@ -39,7 +42,8 @@ impl Default for StoredConfig {
     fn default() -> StoredConfig {
         StoredConfig {
             max_bytes: 512 << 20,
-            eager_time: Duration::from_secs(10),
+            dive_after: Duration::from_secs(1),
+            dive_time: Duration::from_secs(10),
             min_share: 0.1,
             max_share: 0.5,
             prune_every: 32,
@@ -74,9 +78,8 @@ struct Schedule {
     is_due: bool,
     /// Running average of how many attempts succeed.
     success: f64,
-    /// There while every state gets an attempt.
-    dive: Option<Dive>,
-    /// When the dive ended, and the time spent since then.
+    dive: Dive,
+    /// When the schedule began, the last time after the dive, and the time spent since then.
     started: Instant,
     spent: Duration,
     /// The time spent in all.
@@ -85,7 +88,18 @@ struct Schedule {
 
 /// The straight way to a goal.
 #[derive(Debug)]
-struct Dive {
+enum Dive {
+    /// It has not begun, and need not yet.
+    Ahead,
+    /// It should begin.
+    Due,
+    Under(Progress),
+    Over,
+}
+
+/// How far a dive has come.
+#[derive(Debug)]
+struct Progress {
     begun: Instant,
     /// The lowest value of a state that was expanded, when that was, and attempts since.
     lowest: Cost,
@@ -94,12 +108,12 @@ struct Dive {
 }
 
 /// A dive ends after this many attempts without coming closer, or fewer if they take long.
-const STALLED: u64 = 100;
-const STALLED_SLOWLY: (u64, Duration) = (20, Duration::from_secs(1));
+const STALLED: u64 = 400;
+const STALLED_SLOWLY: (u64, Duration) = (100, Duration::from_secs(2));
 
-impl Dive {
-    fn new() -> Dive {
-        Dive { begun: Instant::now(), lowest: Cost::MAX, since: Instant::now(), attempts: 0 }
+impl Progress {
+    fn new() -> Progress {
+        Progress { begun: Instant::now(), lowest: Cost::MAX, since: Instant::now(), attempts: 0 }
     }
 
     /// Notes a state's value, raised or not; whether to go on.
@@ -129,7 +143,7 @@ impl<P: Partitioner> Stored<P> {
                 next_look: 0,
                 is_due: false,
                 success: 1.0,
-                dive: None,
+                dive: Dive::Ahead,
                 started: Instant::now(),
                 spent: Duration::ZERO,
                 total: Duration::ZERO,
@@ -220,10 +234,10 @@ impl Schedule {
         self.success = 0.8 * self.success + if raised { 0.2 } else { 0.0 };
         self.next_look = self.evaluations;
         self.is_due = false;
-        if let Some(dive) = &mut self.dive {
-            self.is_due = dive.attempted(h, raised, config.eager_time);
+        if let Dive::Under(progress) = &mut self.dive {
+            self.is_due = progress.attempted(h, raised, config.dive_time);
             if !self.is_due {
-                self.dive = None;
+                self.dive = Dive::Over;
                 (self.started, self.spent) = (Instant::now(), Duration::ZERO);
             }
         }
@@ -234,7 +248,11 @@ impl Schedule {
         self.evaluations += 1;
         if self.evaluations >= self.next_look && !self.is_due {
             let share = config.min_share + (config.max_share - config.min_share) * self.success;
-            self.is_due = self.spent <= self.started.elapsed().mul_f64(share);
+            let elapsed = self.started.elapsed();
+            self.is_due = self.spent <= elapsed.mul_f64(share);
+            if matches!(self.dive, Dive::Ahead) && elapsed >= config.dive_after {
+                self.dive = Dive::Due;
+            }
             self.next_look = self.evaluations + LOOK_EVERY;
         }
     }
@@ -266,11 +284,17 @@ impl<P: Partitioner> Heuristic for Stored<P> {
         let started = Instant::now();
         self.computed += 1;
         let h = self.make(state, known);
-        if self.computed == 1 {
-            self.schedule.dive = Some(Dive::new());
-        }
         self.schedule.attempted(h, h > known, started.elapsed(), &self.config);
         Estimate::AtLeast(h)
+    }
+
+    fn wants_to_start_over(&self) -> bool {
+        matches!(self.schedule.dive, Dive::Due)
+    }
+
+    fn start_over(&mut self) {
+        self.schedule.dive = Dive::Under(Progress::new());
+        self.schedule.is_due = true;
     }
 
     fn revision(&self) -> u64 {

@@ -3,6 +3,7 @@
 //! Requires an admissible heuristic. Guarantees that the plan found has least cost.
 //! A state is evaluated once, when it is generated first, and again before it is expanded only
 //! if the heuristic has improved since; it is reopened when it is reached at lower cost.
+//! When the heuristic asks for it, all states are forgotten and the search begins again.
 //!
 //! The successors of a state are generated in a batch: all of them are hashed and their places in
 //! the registry requested from memory before the first is looked up.
@@ -117,6 +118,10 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
     fn run(&mut self) -> Result<Outcome, Stop> {
         self.open_initial_state()?;
         while let Some((f, h, id)) = self.open.pop() {
+            if self.config.reevaluate && self.heuristic.wants_to_start_over() {
+                self.start_over()?;
+                continue;
+            }
             self.prefetch_next();
             if self.nodes.is_closed(id) {
                 continue;
@@ -135,6 +140,16 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             self.expand(id)?;
         }
         Ok(Outcome::Unsolvable)
+    }
+
+    /// Forgets all states and begins again; what the heuristic has learned stays.
+    #[cold]
+    fn start_over(&mut self) -> Result<(), Stop> {
+        self.heuristic.start_over();
+        self.registry = StateRegistry::new(self.packer.words());
+        self.nodes = SearchNodes::new();
+        self.open = OpenList::new();
+        self.open_initial_state()
     }
 
     fn open_initial_state(&mut self) -> Result<(), Stop> {
