@@ -45,6 +45,8 @@ const EXPLORE: f64 = 0.1;
 /// Tasks whose projections take more than this part of the memory limit are left to saturated
 /// partitionings and ascent.
 const LARGE: usize = 2;
+/// With more pairs of a pattern and an operator than this a prediction takes about a second.
+const MOST_PAIRS: usize = 200_000;
 /// An attempt takes at most this long at first, so that easy tasks never wait for it, …
 const LONGEST_EARLY: Duration = Duration::from_millis(30);
 /// … and this long when the search has lasted a second.
@@ -159,7 +161,8 @@ impl<'t> Auto<'t> {
         let optimal = OcpConfig { max_bytes: config.memory_limit / 4, ..OcpConfig::default() };
         // Each source keeps several times what the projections take.
         let is_large = abstractions.memory_bytes() > config.memory_limit / LARGE;
-        let predictor = config.model.as_ref().filter(|_| !is_large).map(|model| {
+        let can_predict = !is_large && abstractions.num_pairs() <= MOST_PAIRS;
+        let predictor = config.model.as_ref().filter(|_| can_predict).map(|model| {
             let softmax = Softmax::Masked;
             Box::new(Predictor::new(task, abstractions, model, softmax, config.memory_limit))
         });
@@ -170,7 +173,7 @@ impl<'t> Auto<'t> {
             optimal: (!is_large).then(|| Ocp::with_config(abstractions, optimal)),
             refinement: (!is_large).then(|| lagrangian(REFINE, Start::Uniform)),
             predictor,
-            training: if is_large { Training::Over } else { Training::Waiting },
+            training: if can_predict { Training::Waiting } else { Training::Over },
             model: config.model.clone(),
             states: Vec::new(),
             records: [Record::NEW; 4],

@@ -18,14 +18,22 @@ use planner::partition::{Saturated, ZeroOneConfig, zero_one_partitionings};
 use planner::search::{Config, Outcome, astar};
 use planner::task::Task;
 
+/// What counts as few states in all rows of a domain, and the range then.
+const FEW: (u64, RangeInclusive<f64>) = (50, 0.7..=1.5);
+
 /// Solves the rows' tasks; costs must agree, and the geometric mean of the expansions relative to
 /// Scorpion's must be in a range for each domain.
+///
+/// Ties fall differently, and a domain with a few dozen states in all shows nothing else: maintenance
+/// (two tasks of about ten states) has 0.85 to 1.38 times Scorpion's under a dozen seeds of `scp`.
+/// Such domains are held to [`FEW`]'s range.
 fn compare(
     rows: Vec<Row>,
     range: RangeInclusive<f64>,
     heuristic: impl Fn(&Task, Arc<Abstractions>) -> Box<dyn Heuristic>,
 ) {
     let mut logarithms: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut states: BTreeMap<String, u64> = BTreeMap::new();
     for row in rows {
         let task = row.task();
         let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
@@ -43,12 +51,14 @@ fn compare(
             started.elapsed().as_secs_f64(),
             row.expanded
         );
+        *states.entry(row.domain.clone()).or_default() += row.expanded;
         logarithms.entry(row.domain).or_default().push(ratio.ln());
     }
     let mut off = Vec::new();
     for (domain, logarithms) in logarithms {
         let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
         println!("{domain}: {} tasks, expansions {mean:.3} times Scorpion's", logarithms.len());
+        let range = if states[&domain] < FEW.0 { &FEW.1 } else { &range };
         if !range.contains(&mean) {
             off.push(domain);
         }

@@ -172,7 +172,7 @@ impl GreedyOrders {
         };
         GreedyOrders {
             divisors: abstractions.ids().map(divisor).collect(),
-            rng: Xoshiro256PlusPlus::seed_from_u64(5),
+            rng: Xoshiro256PlusPlus::seed_from_u64(2011),
             unused: Vec::new(),
         }
     }
