@@ -1,6 +1,6 @@
 //! Attention and means over groups of tokens, with their gradients.
 //!
-//! Groups of similar size are padded to rectangles ([`Bucket`]); a padded place has logit −10⁹
+//! Groups of similar size are padded to rectangles (`Bucket`); a padded place has logit −10⁹
 //! and so weight zero, and what a padded query attends to is never read.
 
 use std::sync::Arc;
