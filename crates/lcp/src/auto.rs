@@ -45,8 +45,8 @@ const EXPLORE: f64 = 0.1;
 /// Tasks whose projections take more than this part of the memory limit are left to saturated
 /// partitionings and ascent.
 const LARGE: usize = 2;
-/// With more pairs of a pattern and an operator than this a prediction takes about a second.
-const MOST_PAIRS: usize = 200_000;
+/// With more pairs of a pattern and an operator than this a model's prediction takes too long.
+const MOST_PAIRS: usize = 30_000;
 /// An attempt takes at most this long at first, so that easy tasks never wait for it, …
 const LONGEST_EARLY: Duration = Duration::from_millis(30);
 /// … and this long when the search has lasted a second.
@@ -173,7 +173,11 @@ impl<'t> Auto<'t> {
             optimal: (!is_large).then(|| Ocp::with_config(abstractions, optimal)),
             refinement: (!is_large).then(|| lagrangian(REFINE, Start::Uniform)),
             predictor,
-            training: if can_predict { Training::Waiting } else { Training::Over },
+            training: match &config.model {
+                None if !is_large => Training::Waiting,
+                Some(_) if can_predict => Training::Waiting,
+                _ => Training::Over,
+            },
             model: config.model.clone(),
             states: Vec::new(),
             records: [Record::NEW; 4],

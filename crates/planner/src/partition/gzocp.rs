@@ -61,7 +61,7 @@ pub fn zero_one_partitionings(
     let deadline = Instant::now() + config.time;
     let most =
         config.max_bytes / (4 * (abstractions.num_states() + abstractions.num_pairs())).max(1);
-    let mut greedy = GreedyOrders::new(abstractions);
+    let mut greedy = GreedyOrders::new(abstractions, super::scp::SEED);
     let mut climb = Climb::new(abstractions, &task.initial);
     let mut walks = Walks {
         task,

@@ -17,6 +17,9 @@ use super::{CostPartitioning, Partitioner};
 use crate::abstraction::{Abstractions, Distance, DistanceScratch, PatternId, Projection};
 use crate::task::{Cost, OpId, Value};
 
+/// The usual seed of ties.
+pub(super) const SEED: u64 = 2011;
+
 /// Makes saturated cost partitionings for greedy orders.
 #[derive(Clone, Debug)]
 pub struct Saturated {
@@ -33,8 +36,13 @@ pub struct Saturated {
 impl Saturated {
     /// A partitioner for these projections.
     pub fn new(abstractions: &Abstractions) -> Saturated {
+        Saturated::with_seed(abstractions, SEED)
+    }
+
+    /// A partitioner that breaks ties by a seed.
+    pub fn with_seed(abstractions: &Abstractions, seed: u64) -> Saturated {
         Saturated {
-            greedy: GreedyOrders::new(abstractions),
+            greedy: GreedyOrders::new(abstractions, seed),
             remaining: Vec::new(),
             taken: Vec::new(),
             distances: DistanceScratch::new(),
@@ -142,8 +150,8 @@ pub struct GreedyOrders {
 }
 
 impl GreedyOrders {
-    /// Computes what each projection steals under the original costs.
-    pub fn new(abstractions: &Abstractions) -> GreedyOrders {
+    /// Computes what each projection steals under the original costs; `seed` decides ties.
+    pub fn new(abstractions: &Abstractions, seed: u64) -> GreedyOrders {
         let mut scf: Vec<Vec<Distance>> = Vec::with_capacity(abstractions.len());
         let mut surplus: Vec<i64> = abstractions.costs().iter().map(|&c| i64::from(c)).collect();
         for p in abstractions.ids() {
@@ -172,7 +180,7 @@ impl GreedyOrders {
         };
         GreedyOrders {
             divisors: abstractions.ids().map(divisor).collect(),
-            rng: Xoshiro256PlusPlus::seed_from_u64(2011),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             unused: Vec::new(),
         }
     }
