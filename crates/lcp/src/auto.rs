@@ -49,11 +49,14 @@ const LARGE: usize = 2;
 const MOST_PAIRS: usize = 30_000;
 /// An attempt takes at most this long at first, so that easy tasks never wait for it, …
 const LONGEST_EARLY: Duration = Duration::from_millis(30);
-/// … and this long when the search has lasted a second.
-const LONGEST: Duration = Duration::from_secs(1);
+/// … and this long when the search has lasted a second and attempts succeed.
+const LONGEST: Duration = Duration::from_millis(400);
+const SHORTEST: Duration = Duration::from_millis(100);
 const EARLY: Duration = Duration::from_secs(1);
-/// Sources worth less than this share of the best are tried only to explore …
+/// Sources worth less than this share of the best, or that hardly ever succeed of late, are tried
+/// only to explore …
 const LEAST_WORTH: f64 = 0.01;
+const LEAST_SUCCESS: f64 = 0.02;
 /// … unless they have had less than this: seconds, early and later.
 const PROBATION: (f64, f64) = (0.02, 0.2);
 /// How much a new figure counts in a source's record.
@@ -71,16 +74,26 @@ const MOST_TRAINING_TOKENS: usize = 8_000_000;
 /// What a source has been worth.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    /// Smoothed gain and smoothed seconds of an attempt.
+    /// Smoothed gain, smoothed seconds and smoothed rate of success of an attempt.
     gain: f64,
     seconds: f64,
+    success: f64,
+    /// How long the next attempt may take: more after a success, less when time was short.
+    longest: Duration,
     /// Seconds of all attempts.
     spent: f64,
     tries: u64,
 }
 
 impl Record {
-    const NEW: Record = Record { gain: 0.0, seconds: 0.0, spent: 0.0, tries: 0 };
+    const NEW: Record = Record {
+        gain: 0.0,
+        seconds: 0.0,
+        success: 0.0,
+        longest: LONGEST,
+        spent: 0.0,
+        tries: 0,
+    };
 
     /// Gain per second.
     fn worth(&self) -> f64 {
@@ -91,6 +104,12 @@ impl Record {
         let weight = WEIGHT.max(1.0 / (self.tries + 1) as f64);
         self.gain += weight * (gain - self.gain);
         self.seconds += weight * (seconds - self.seconds);
+        self.success += weight * (f64::from(u8::from(gain > 0.0)) - self.success);
+        if gain > 0.0 {
+            self.longest = (2 * self.longest).min(LONGEST);
+        } else if seconds >= self.longest.as_secs_f64() {
+            self.longest = (self.longest / 2).max(SHORTEST);
+        }
         self.spent += seconds;
         self.tries += 1;
     }
@@ -206,7 +225,10 @@ impl<'t> Auto<'t> {
         let neglected = |&source: &Source| record(source).spent < EXPLORE * total;
         let first = sources.clone().find(neglected);
         let best = sources.clone().map(worth).fold(0.0, f64::max);
-        let is_promising = |s: Source| worth(s) > LEAST_WORTH * best || record(s).spent < probation;
+        let is_promising = |s: Source| {
+            worth(s) > LEAST_WORTH * best && record(s).success > LEAST_SUCCESS
+                || record(s).spent < probation
+        };
         let mut rest: Vec<Source> =
             sources.filter(|&s| is_promising(s) && first != Some(s)).collect();
         // Stable: of equals the cheaper one is first.
@@ -233,7 +255,8 @@ impl<'t> Auto<'t> {
     ) -> Option<CostPartitioning> {
         self.attempts += 1;
         let started = Instant::now();
-        let longest = if self.is_early() { LONGEST_EARLY } else { LONGEST };
+        let most = if self.is_early() { LONGEST_EARLY } else { LONGEST };
+        let longest = self.records[source as usize].longest.min(most);
         self.ascent.set_time(longest);
         self.optimal.iter_mut().for_each(|optimal| optimal.set_time(longest));
         self.refinement.iter_mut().for_each(|refinement| refinement.set_time(longest));
