@@ -86,14 +86,8 @@ struct Record {
 }
 
 impl Record {
-    const NEW: Record = Record {
-        gain: 0.0,
-        seconds: 0.0,
-        success: 0.0,
-        longest: LONGEST,
-        spent: 0.0,
-        tries: 0,
-    };
+    const NEW: Record =
+        Record { gain: 0.0, seconds: 0.0, success: 0.0, longest: LONGEST, spent: 0.0, tries: 0 };
 
     /// Gain per second.
     fn worth(&self) -> f64 {
