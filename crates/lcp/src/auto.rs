@@ -2,10 +2,11 @@
 //!
 //! Four sources compete: saturated cost partitioning, Lagrangian ascent from where the last one
 //! ended, optimal cost partitioning, and ascent from the network's prediction.
-//! The source of the next partitioning is the one that has raised the store's value most per
-//! second of late; one that has had less than `EXPLORE` of the time gets a try before that.
-//! The first state decides most: there the ascent begins at the best of the cheap ones, and the
-//! optimum is asked for where that is not known to be one.
+//! At each state they are tried one after another, best first by what they have gained per second
+//! of late, until one raises the state's value or shows that none can; those that hardly gain are
+//! left out, and one that has had less than `EXPLORE` of the time goes first.
+//! At the first state the ascent begins at the best of the cheap ones, and the optimum is asked
+//! for where that is not known to be one.
 //!
 //! A network comes from a model of the task's domain, or is trained on states of the task itself:
 //! random walks and the states that the search asked about.

@@ -1,0 +1,65 @@
+//! A search that begins again finds the same cost, whatever the heuristic has learned before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::heuristic::{Blind, Estimate, Heuristic, Stored, StoredConfig};
+use planner::partition::Saturated;
+use planner::search::{Config, Outcome, astar};
+use planner::task::{Cost, Task, Value};
+use planner::testing::random_task;
+
+/// The cost of an optimal plan, none if there is no plan.
+fn cost(task: &Task, heuristic: &mut dyn Heuristic) -> Option<Cost> {
+    match astar(task, heuristic, Config::default()).outcome {
+        Outcome::Solved(plan) => {
+            plan.check(task).expect("the plan is valid and costs what it says");
+            Some(plan.cost)
+        }
+        Outcome::Unsolvable => None,
+        Outcome::Stopped(stop) => panic!("there are no limits, but {stop:?}"),
+    }
+}
+
+/// Blind, and asks to begin again after some evaluations.
+struct Restless {
+    blind: Blind,
+    evaluations: u32,
+    restarts: u32,
+}
+
+impl Heuristic for Restless {
+    fn evaluate(&mut self, state: &[Value]) -> Estimate {
+        self.evaluations += 1;
+        self.blind.evaluate(state)
+    }
+
+    fn wants_to_start_over(&self) -> bool {
+        self.restarts == 0 && self.evaluations >= 4
+    }
+
+    fn start_over(&mut self) {
+        self.restarts += 1;
+    }
+}
+
+#[test]
+fn a_search_that_begins_again_finds_the_same_cost() {
+    let mut restarts = 0;
+    for seed in 0..500 {
+        let task = random_task(seed);
+        let expected = cost(&task, &mut Blind::new(&task));
+        let mut restless = Restless { blind: Blind::new(&task), evaluations: 0, restarts: 0 };
+        assert_eq!(cost(&task, &mut restless), expected, "task {seed}");
+        restarts += restless.restarts;
+
+        let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
+        let abstractions = Arc::new(Abstractions::new(&task, &patterns));
+        let scp = Saturated::new(&abstractions);
+        let config = StoredConfig { dive_after: Duration::ZERO, ..StoredConfig::default() };
+        let mut diving = Stored::new(abstractions, scp, config);
+        assert_eq!(cost(&task, &mut diving), expected, "task {seed}, with a dive");
+    }
+    assert!(restarts > 100, "only {restarts} searches began again");
+}
