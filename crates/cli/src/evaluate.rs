@@ -49,7 +49,8 @@ Examples:
   apportion evaluate output.sas --heuristics scp,ocp --states 100 --seed 7 --json
 
 A dead end is `-` in the table and null in JSON. Heuristics with --use stored make a partitioning
-at each of the states in turn, as long as that raises the value.";
+at each of the states in turn, as long as that raises the value. Values of lcp are those of an
+expanded state: the better of its own prediction and the last ones; with --eager its own alone.";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Blind, EveryState, Heuristic, Maximum, Stored, StoredConfig};
+use planner::heuristic::{Blind, EveryState, Heuristic, Lazy, Maximum, Stored, StoredConfig};
 use planner::partition::{
     Cascade, Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Saturated,
     Uniform, ZeroOneConfig, zero_one_partitionings,
@@ -44,7 +44,7 @@ pub(crate) enum Name {
 /// How a cost-partitioning heuristic uses its partitionings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Use {
-    /// A new partitioning for every evaluated state
+    /// A new partitioning for every evaluated state; with lcp, for every state about to be expanded
     EveryState,
     /// Partitionings made at a few states, kept as tables, evaluated at all states
     Stored,
@@ -174,6 +174,10 @@ impl HeuristicOptions {
             }
             Name::Lcp => {
                 let learned = self.learned.partitioner(task, &abstractions, limits)?;
+                if self.usage != Some(Use::Stored) && !self.learned.eager {
+                    let max_bytes = stored_config(memory_limit).max_bytes;
+                    return Ok(Box::new(Lazy::new(abstractions, learned, max_bytes)));
+                }
                 self.place(abstractions, learned, Use::EveryState, memory_limit)
             }
         })

@@ -27,7 +27,7 @@ fn a_self_trained_network_finds_the_same_cost_as_blind_search() {
         &["--heuristic", "blind"][..],
         &["--heuristic", "lcp", "--model", "self", "--time-limit", "10s"],
         &["--heuristic", "lcp", "--use", "stored", "--refine", "5", "--time-limit", "10s"],
-        &["--heuristic", "lcp", "--softmax", "paper", "--time-limit", "10s"],
+        &["--heuristic", "lcp", "--softmax", "paper", "--eager", "--time-limit", "10s"],
         &["--heuristic", "auto"],
     ] {
         let arguments = [&["plan", &domain, &problem][..], options].concat();

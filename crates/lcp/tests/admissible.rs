@@ -13,7 +13,7 @@ use lcp::predict::{Predictor, Softmax};
 use lcp::self_training::{SelfTraining, train};
 use lcp::wl::{Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Estimate, EveryState, Heuristic, Stored, StoredConfig};
+use planner::heuristic::{Estimate, EveryState, Heuristic, Lazy, Stored, StoredConfig};
 use planner::partition::Ocp;
 use planner::search::{Config, Outcome, astar};
 use planner::task::{Cost, Task};
@@ -67,12 +67,19 @@ fn check(
     make: &dyn Fn() -> (Arc<Abstractions>, Learned),
 ) {
     let (abstractions, learned) = make();
-    let mut heuristic = EveryState::new(abstractions, learned);
+    let mut every_state = EveryState::new(abstractions, learned);
+    let (abstractions, learned) = make();
+    let mut lazy = Lazy::new(abstractions, learned, 1 << 20);
     for (state, distance) in space.states.iter().zip(&space.distances) {
-        match (heuristic.evaluate(state), distance) {
-            (Estimate::AtLeast(h), Some(distance)) => assert!(h <= *distance, "{what}"),
-            (Estimate::DeadEnd, Some(_)) => panic!("{what}: a dead end that is none"),
-            (_, None) => {}
+        let own = every_state.evaluate(state);
+        let improved = lazy.improve(state);
+        assert!(improved >= own, "{what}: what was made for a state is not used there");
+        for estimate in [own, improved, lazy.evaluate(state)] {
+            match (estimate, distance) {
+                (Estimate::AtLeast(h), Some(distance)) => assert!(h <= *distance, "{what}"),
+                (Estimate::DeadEnd, Some(_)) => panic!("{what}: a dead end that is none"),
+                (_, None) => {}
+            }
         }
     }
     let optimum = space.states.iter().position(|state| *state == task.initial);
@@ -82,7 +89,9 @@ fn check(
     let (abstractions, learned) = make();
     let stored: Box<dyn Heuristic> =
         Box::new(Stored::new(abstractions, learned, StoredConfig::default()));
-    for mut heuristic in [every_state, stored] {
+    let (abstractions, learned) = make();
+    let lazy: Box<dyn Heuristic> = Box::new(Lazy::new(abstractions, learned, 1 << 20));
+    for mut heuristic in [every_state, stored, lazy] {
         let found: Option<Cost> = match astar(task, &mut heuristic, Config::default()).outcome {
             Outcome::Solved(plan) => Some(plan.cost),
             Outcome::Unsolvable => None,

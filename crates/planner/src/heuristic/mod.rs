@@ -2,12 +2,14 @@
 
 mod blind;
 mod every_state;
+mod lazy;
 mod maximum;
 mod stored;
 mod tables;
 
 pub use blind::Blind;
 pub use every_state::EveryState;
+pub use lazy::Lazy;
 pub use maximum::Maximum;
 pub use stored::{Stored, StoredConfig};
 
@@ -37,8 +39,10 @@ pub trait Heuristic {
         0
     }
 
-    /// Whether the next state to be expanded should be handed to [`Heuristic::improve`] first.
-    fn wants_to_improve(&self) -> bool {
+    /// Whether the next state to be expanded should be handed to [`Heuristic::improve`] first;
+    /// `again` says whether it was before.
+    fn wants_to_improve(&self, again: bool) -> bool {
+        let _ = again;
         false
     }
 
@@ -72,8 +76,8 @@ impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
         (**self).revision()
     }
 
-    fn wants_to_improve(&self) -> bool {
-        (**self).wants_to_improve()
+    fn wants_to_improve(&self, again: bool) -> bool {
+        (**self).wants_to_improve(again)
     }
 
     fn improve(&mut self, state: &[Value]) -> Estimate {

@@ -272,7 +272,7 @@ impl<P: Partitioner> Heuristic for Stored<P> {
         Estimate::AtLeast(self.look_up(state))
     }
 
-    fn wants_to_improve(&self) -> bool {
+    fn wants_to_improve(&self, _again: bool) -> bool {
         self.schedule.is_due
     }
 

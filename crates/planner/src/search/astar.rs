@@ -185,13 +185,16 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         if !self.config.reevaluate {
             return Ok(false);
         }
-        let improve = self.heuristic.wants_to_improve();
+        let improve = self.heuristic.wants_to_improve(self.nodes.is_improved(id));
         if !improve && self.heuristic.revision() <= self.nodes.revision(id) {
             return Ok(false);
         }
         self.packer.unpack(&self.batch.parent, &mut self.batch.values);
         self.statistics.reevaluated += 1;
         let estimate = if improve { H::improve } else { H::evaluate };
+        if improve {
+            self.nodes.set_improved(id);
+        }
         let Estimate::AtLeast(new) = self.evaluate(id, estimate)? else { return Ok(true) };
         if new < h {
             self.nodes.set_h(id, Estimate::AtLeast(h));

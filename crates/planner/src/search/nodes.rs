@@ -20,8 +20,8 @@ pub(super) struct SearchNodes {
     revisions: Chunks,
 }
 
-/// A node is four words: the parent; the operator that leads here from it, and whether the node is
-/// closed; g; h.
+/// A node is four words: the parent; the operator that leads here from it, whether the node is
+/// closed, and whether the heuristic was given the time to improve on it; g; h.
 const NODE: usize = 4;
 const PARENT: usize = 0;
 const OPERATOR: usize = 1;
@@ -29,6 +29,8 @@ const G: usize = 2;
 const H: usize = 3;
 
 const CLOSED: u32 = 1 << 31;
+const IMPROVED: u32 = 1 << 30;
+const OPERATOR_BITS: u32 = IMPROVED - 1;
 /// The value lies in the table beside.
 const LARGE: u32 = u32::MAX - 1;
 const DEAD_END: u32 = u32::MAX;
@@ -98,7 +100,7 @@ impl SearchNodes {
 
     /// Opens the node (again): it is now reached from `parent` by `op` at cost `g`.
     pub(super) fn open(&mut self, id: StateId, parent: StateId, op: OpId, g: Cost) {
-        debug_assert!(op.0 < CLOSED);
+        debug_assert!(op.0 <= OPERATOR_BITS);
         let small = if g < LARGE.into() {
             g as u32
         } else {
@@ -107,7 +109,7 @@ impl SearchNodes {
         };
         let node = self.node_mut(id);
         node[PARENT] = parent.0;
-        node[OPERATOR] = op.0;
+        node[OPERATOR] = op.0 | (node[OPERATOR] & IMPROVED);
         node[G] = small;
     }
 
@@ -119,6 +121,16 @@ impl SearchNodes {
     #[inline(always)]
     pub(super) fn is_closed(&self, id: StateId) -> bool {
         self.node(id)[OPERATOR] & CLOSED != 0
+    }
+
+    /// Whether the heuristic was asked to improve on this state.
+    #[inline(always)]
+    pub(super) fn is_improved(&self, id: StateId) -> bool {
+        self.node(id)[OPERATOR] & IMPROVED != 0
+    }
+
+    pub(super) fn set_improved(&mut self, id: StateId) {
+        self.node_mut(id)[OPERATOR] |= IMPROVED;
     }
 
     /// The heuristic's revision at which the state was evaluated.
@@ -142,7 +154,7 @@ impl SearchNodes {
         let mut path = Vec::new();
         while id != initial {
             let node = self.node(id);
-            path.push(OpId(node[OPERATOR] & !CLOSED));
+            path.push(OpId(node[OPERATOR] & OPERATOR_BITS));
             id = StateId(node[PARENT]);
         }
         path.reverse();
