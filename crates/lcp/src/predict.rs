@@ -237,7 +237,7 @@ impl Predictor {
     }
 
     fn forget(&mut self) {
-        self.inference.clear();
+        self.inference.clear_tokens();
         self.known.clear();
         self.tokens.clear();
     }

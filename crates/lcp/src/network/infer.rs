@@ -2,12 +2,13 @@
 //!
 //! Four facts save work, and none changes the result:
 //! - The tokens after the first action attention depend on the multiset of feature rows of a
-//!   pattern only; they are computed once for each multiset and kept.
+//!   pattern only; they are computed once for each multiset and kept. In a network of one block
+//!   they are put together from what was computed once per row ([`super::contexts`]).
 //! - The last stage's output projection and the MLP's first layer are linear in the attended
 //!   values: (T + A·V·O + b)·M₀ + b₀ = (T·M₀ + b·M₀ + b₀) + A·(V·O·M₀).
 //!   Both terms are computed once per token (`Prepared`), not once per operator it occurs in.
 //! - How much one token attends to another before normalisation depends on the two only; while
-//!   there are few tokens, all these logits are kept in a table.
+//!   there are few tokens, these logits are computed when first needed and kept in a table.
 //! - The scores of an operator's tokens depend on the multiset of them only; they are kept, too.
 //!
 //! Requires that row numbers keep their meaning until [`Inference::clear`].
@@ -16,8 +17,9 @@
 //! Cost per state, with n tokens of an operator of which r need a score: O(n·r·w + r·h·w) for
 //! each distinct operator with learned attention.
 
+use super::contexts::{Contexts, PreparedToken};
 use super::matrix::{
-    Matrix, Write, add_scaled, multiply, multiply_strided, normalise, product, rectified_dot,
+    Matrix, Write, add_scaled, dot, multiply, multiply_strided, normalise, product, rectified_dot,
     scale_and_shift, softmax_with_multiplicity,
 };
 use super::tokens::{Positions, Stage, StageBuilder, attend_operators, attend_patterns};
@@ -34,6 +36,8 @@ pub struct Inference {
     folded: Folded,
     /// The first action attention: its groups are multisets of feature rows.
     contexts: StageBuilder,
+    /// What is computed once per feature row; for networks with one block.
+    rows: Option<Contexts>,
     /// The tokens after it, [n, w]; kept for networks with more than one block.
     tokens: Vec<f32>,
     /// The same, prepared for the last stage; kept for networks with one block.
@@ -72,40 +76,45 @@ struct Prepared {
 /// Most tokens whose pairwise logits are kept (4 bytes each).
 const MAX_TABLE: usize = 4096;
 
-/// q·k for every two tokens: row i holds how much token i attends to each.
+/// q·k of pairs of tokens: row i holds how much token i attends to each, NaN where nobody asked.
+#[derive(Default)]
 struct LogitTable {
-    size: usize,
     stride: usize,
     data: Vec<f32>,
 }
 
 impl LogitTable {
-    /// Extends the table to `size` tokens, whose queries and keys have width `w`.
-    fn grow(&mut self, size: usize, w: usize, q: &[f32], k: &[f32]) {
-        let old = std::mem::replace(&mut self.size, size);
-        if size > self.stride {
-            let stride = size.next_power_of_two().max(256);
-            let mut data = vec![0.0; stride * stride];
-            for (new, row) in
-                data.chunks_exact_mut(stride).zip(self.data.chunks_exact(self.stride.max(1)))
-            {
-                new[..old].copy_from_slice(&row[..old]);
-            }
-            (self.stride, self.data) = (stride, data);
+    /// Extends the table to `size` tokens.
+    fn grow(&mut self, size: usize) {
+        if size <= self.stride {
+            return;
         }
-        let (all_q, all_k) = (Matrix::new(q, size, w), Matrix::new(k, size, w));
-        let (new_q, new_k) = (&q[old * w..], &k[old * w..]);
-        let new_q = Matrix::new(new_q, size - old, w);
-        let new_k = Matrix::new(new_k, size - old, w).transposed();
-        multiply_strided(&mut self.data[old..], self.stride, all_q, new_k, Write::Set);
-        let start = old * self.stride;
-        multiply_strided(
-            &mut self.data[start..],
-            self.stride,
-            new_q,
-            all_k.transposed(),
-            Write::Set,
-        );
+        let stride = size.next_power_of_two().max(256);
+        let mut data = vec![f32::NAN; stride * stride];
+        let old = self.data.chunks_exact(self.stride.max(1));
+        for (new, row) in data.chunks_exact_mut(stride).zip(old) {
+            new[..row.len()].copy_from_slice(row);
+        }
+        *self = LogitTable { stride, data };
+    }
+
+    /// Appends how much `token` attends to each of `to`; q and k have width `w`.
+    fn append(
+        &mut self,
+        out: &mut Vec<f32>,
+        token: u32,
+        to: &[u32],
+        (q, k, w): (&[f32], &[f32], usize),
+    ) {
+        let row = &mut self.data[token as usize * self.stride..][..self.stride];
+        let q = &q[token as usize * w..][..w];
+        out.extend(to.iter().map(|&token| {
+            let logit = &mut row[token as usize];
+            if logit.is_nan() {
+                *logit = dot(q, &k[token as usize * w..][..w]);
+            }
+            *logit
+        }));
     }
 }
 
@@ -123,9 +132,13 @@ struct Scratch {
 impl Inference {
     /// Prepares a network; what it keeps between states stays below about `memory_limit` bytes.
     pub fn new(weights: Weights, memory_limit: usize) -> Inference {
+        let folded = Folded::new(&weights);
+        let rows = Contexts::apply_to(&weights.config)
+            .then(|| Contexts::new(&weights, &folded.values, &folded.bias));
         Inference {
-            folded: Folded::new(&weights),
+            folded,
             weights,
+            rows,
             contexts: StageBuilder::new(),
             tokens: Vec::new(),
             prepared: Prepared::default(),
@@ -151,7 +164,8 @@ impl Inference {
             + prepared.own.len()
             + prepared.logits.as_ref().map_or(0, |table| table.data.len())
             + self.scores.len();
-        4 * floats + self.contexts.bytes() + self.operators.bytes()
+        let rows = self.rows.as_ref().map_or(0, Contexts::bytes);
+        4 * floats + rows + self.contexts.bytes() + self.operators.bytes()
     }
 
     /// Whether more is kept than the limit allows; the caller then clears everything, the tokens
@@ -160,11 +174,24 @@ impl Inference {
         self.bytes() > self.memory_limit
     }
 
-    /// Forgets everything kept between states; tokens given out before lose their meaning.
+    /// Forgets all tokens, so that those given out before lose their meaning, but nothing about
+    /// feature rows unless that is much.
+    pub fn clear_tokens(&mut self) {
+        let rows = self.rows.take_if(|rows| rows.bytes() <= self.memory_limit / 4);
+        self.clear();
+        if rows.is_some() {
+            self.rows = rows;
+        }
+    }
+
+    /// Forgets everything kept between states, feature rows included.
     pub fn clear(&mut self) {
         self.contexts = StageBuilder::new();
         self.tokens.clear();
         self.prepared = Prepared::default();
+        if let Some(rows) = &mut self.rows {
+            rows.clear();
+        }
         self.clear_operators();
     }
 
@@ -186,6 +213,13 @@ impl Inference {
 
     fn compute_context(&mut self, rows: &dyn FeatureRows, group: usize) {
         let stage = &self.contexts.stage;
+        if let Some(contexts) = &mut self.rows {
+            let members = stage.members(group);
+            let members = (&stage.member[members.clone()], &stage.multiplicity[members]);
+            contexts.attend(&self.weights, rows, members, |token| self.prepared.push(token));
+            self.prepared.prepare_logits(&self.weights);
+            return;
+        }
         self.scratch.rows.clear();
         self.scratch.rows.extend_from_slice(&stage.member[stage.members(group)]);
         let n = self.scratch.rows.len();
@@ -298,16 +332,16 @@ impl Inference {
             hidden.extend_from_slice(&self.prepared.own[token as usize * h..][..h]);
         }
         let head = w / heads;
-        if self.prepared.logits.is_none() {
-            gather(q, &self.prepared.q, w, out);
-            gather(k, &self.prepared.k, w, member);
+        let Prepared { q: all_q, k: all_k, logits, .. } = &mut self.prepared;
+        if logits.is_none() {
+            gather(q, all_q, w, out);
+            gather(k, all_k, w, member);
         }
         for i in 0..heads {
             attention.clear();
-            if let Some(table) = &self.prepared.logits {
+            if let Some(table) = logits {
                 for &token in out {
-                    let row = &table.data[token as usize * table.stride..][..table.size];
-                    attention.extend(member.iter().map(|&token| row[token as usize]));
+                    table.append(attention, token, member, (all_q, all_k, w));
                 }
             } else {
                 attention.resize(n_out * n, 0.0);
@@ -370,6 +404,24 @@ impl Folded {
 }
 
 impl Prepared {
+    /// Appends a token that is prepared.
+    fn push(&mut self, token: PreparedToken) {
+        self.q.extend_from_slice(token.q);
+        self.k.extend_from_slice(token.k);
+        self.values.extend_from_slice(token.values);
+        self.own.extend_from_slice(token.own);
+    }
+
+    /// Makes room for the logits of all tokens, unless there are too many.
+    fn prepare_logits(&mut self, weights: &Weights) {
+        let size = self.k.len() / weights.config.width();
+        if weights.config.heads > 1 || size > MAX_TABLE {
+            self.logits = None;
+        } else if size > 0 {
+            self.logits.get_or_insert_default().grow(size);
+        }
+    }
+
     /// Appends tokens, [n, w].
     fn add(&mut self, weights: &Weights, folded: &Folded, tokens: &[f32]) {
         let (w, h) = (weights.config.width(), weights.config.hidden());
@@ -384,14 +436,8 @@ impl Prepared {
             let q = product(scaled, matrix(weights, q));
             self.q.extend(q.iter().map(|x| x * scale));
             self.k.extend(product(scaled, matrix(weights, k)));
-            let size = self.k.len() / w;
-            if weights.config.heads > 1 || size > MAX_TABLE {
-                self.logits = None;
-            } else if size == n || self.logits.is_some() {
-                let empty = LogitTable { size: 0, stride: 0, data: Vec::new() };
-                self.logits.get_or_insert(empty).grow(size, w, &self.q, &self.k);
-            }
         }
+        self.prepare_logits(weights);
         let columns = folded.values.len() / w;
         self.values.extend(product(scaled, Matrix::new(&folded.values, w, columns)));
         let mut own = folded.bias.repeat(n);

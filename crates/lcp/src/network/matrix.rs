@@ -134,15 +134,21 @@ pub fn rectified_dot(x: &[f32], bias: &[f32], y: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
+/// The mean of a row and 1/√(variance + ε).
+pub fn mean_and_inverse_deviation(x: &[f32]) -> (f32, f32) {
+    let width = x.len() as f32;
+    let mean = x.iter().sum::<f32>() / width;
+    let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / width;
+    (mean, 1.0 / (variance + NORM_EPSILON).sqrt())
+}
+
 /// Layer norm of every row of `x` before scale and shift: (x − mean) / √(variance + ε).
 /// Returns 1/√(variance + ε) for each row.
 pub fn normalise(x: &[f32], width: usize, out: &mut [f32]) -> Vec<f32> {
     x.chunks_exact(width)
         .zip(out.chunks_exact_mut(width))
         .map(|(x, out)| {
-            let mean = x.iter().sum::<f32>() / width as f32;
-            let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / width as f32;
-            let scale = 1.0 / (variance + NORM_EPSILON).sqrt();
+            let (mean, scale) = mean_and_inverse_deviation(x);
             for (out, &x) in out.iter_mut().zip(x) {
                 *out = (x - mean) * scale;
             }

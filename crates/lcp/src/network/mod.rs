@@ -22,6 +22,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod contexts;
 pub mod infer;
 pub mod matrix;
 pub mod tokens;
