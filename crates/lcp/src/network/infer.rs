@@ -19,9 +19,10 @@
 
 use super::contexts::{Contexts, PreparedToken};
 use super::matrix::{
-    Matrix, Write, add_scaled, dot, multiply, multiply_strided, normalise, product, rectified_dot,
+    Matrix, Write, add_scaled, dot, multiply, multiply_strided, normalise, product,
     scale_and_shift, softmax_with_multiplicity,
 };
+use super::score::ScoreLayers;
 use super::tokens::{Positions, Stage, StageBuilder, attend_operators, attend_patterns};
 use super::train_pass::{FeatureRows, StageTape, embed, gather, matrix};
 use super::weights::Weights;
@@ -34,6 +35,8 @@ const CHUNK: usize = 256;
 pub struct Inference {
     weights: Weights,
     folded: Folded,
+    /// The MLP's second layer and the score.
+    layers: ScoreLayers,
     /// The first action attention: its groups are multisets of feature rows.
     contexts: StageBuilder,
     /// What is computed once per feature row; for networks with one block.
@@ -126,7 +129,6 @@ struct Scratch {
     values: Vec<f32>,
     attention: Vec<f32>,
     hidden: Vec<f32>,
-    output: Vec<f32>,
 }
 
 impl Inference {
@@ -135,8 +137,13 @@ impl Inference {
         let folded = Folded::new(&weights);
         let rows = Contexts::apply_to(&weights.config)
             .then(|| Contexts::new(&weights, &folded.values, &folded.bias));
+        let layout = &weights.layout;
+        let (m, bias, u) =
+            (&weights[layout.mlp_1.0], &weights[layout.mlp_1.1], &weights[layout.score.0]);
+        let layers = ScoreLayers::new(m, bias, u, weights[layout.score.1][0]);
         Inference {
             folded,
+            layers,
             weights,
             rows,
             contexts: StageBuilder::new(),
@@ -359,20 +366,10 @@ impl Inference {
         hidden[start..].iter_mut().for_each(|x| *x = x.max(0.0));
     }
 
-    /// Turns the hidden activations into scores: relu(hidden·M₁ + b₁)·u + c.
+    /// Turns the hidden activations into scores.
     fn finish_hidden(&mut self) {
-        let layout = &self.weights.layout;
-        let (w, h) = (self.weights.config.width(), self.weights.config.hidden());
-        let Scratch { hidden, output, .. } = &mut self.scratch;
-        let n = hidden.len() / h;
-        output.resize(n * w, 0.0);
-        let second = matrix(&self.weights, layout.mlp_1.0);
-        multiply(&mut output[..n * w], Matrix::new(hidden, n, h), second, Write::Set);
-        let (bias, u) = (&self.weights[layout.mlp_1.1], &self.weights[layout.score.0]);
-        let c = self.weights[layout.score.1][0];
-        let rows = output[..n * w].chunks_exact(w);
-        self.scores.extend(rows.map(|row| rectified_dot(row, bias, u) + c));
-        hidden.clear();
+        self.layers.append(&self.scratch.hidden, &mut self.scores);
+        self.scratch.hidden.clear();
     }
 }
 

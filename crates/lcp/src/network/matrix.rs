@@ -119,21 +119,6 @@ pub fn dot(x: &[f32], y: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// Σ max(xᵢ + bᵢ, 0)·yᵢ, in partial sums as [`dot`].
-#[inline]
-pub fn rectified_dot(x: &[f32], bias: &[f32], y: &[f32]) -> f32 {
-    let mut sums = [0.0f32; 8];
-    let whole = x.len() / 8 * 8;
-    for i in (0..whole).step_by(8) {
-        let (x, bias, y) = (&x[i..i + 8], &bias[i..i + 8], &y[i..i + 8]);
-        for lane in 0..8 {
-            sums[lane] += (x[lane] + bias[lane]).max(0.0) * y[lane];
-        }
-    }
-    let rest: f32 = (whole..x.len()).map(|i| (x[i] + bias[i]).max(0.0) * y[i]).sum();
-    sums.iter().sum::<f32>() + rest
-}
-
 /// The mean of a row and 1/√(variance + ε).
 pub fn mean_and_inverse_deviation(x: &[f32]) -> (f32, f32) {
     let width = x.len() as f32;

@@ -25,6 +25,7 @@ use thiserror::Error;
 mod contexts;
 pub mod infer;
 pub mod matrix;
+mod score;
 pub mod tokens;
 pub mod train_pass;
 pub mod weights;
