@@ -186,6 +186,9 @@ pub(crate) struct Published {
     /// Imported name of a published configuration → ours, for the figure.
     #[serde(default)]
     pub(crate) figure_ours: BTreeMap<String, String>,
+    /// Further pairs (imported, ours) whose expansions are compared.
+    #[serde(default)]
+    pub(crate) compare: Vec<(String, String)>,
 }
 
 /// One cell of a published coverage table.
@@ -268,7 +271,8 @@ impl Experiment {
             .chain(&report.order)
             .chain(report.published.iter().flat_map(|published| {
                 let ours = published.ours.values().chain(published.figure_ours.values());
-                ours.chain(&published.beside)
+                let compared = published.compare.iter().flat_map(|(name, ours)| [name, ours]);
+                ours.chain(&published.beside).chain(compared)
             }));
         for name in mentioned {
             ensure!(

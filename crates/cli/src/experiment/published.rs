@@ -23,6 +23,7 @@ pub(crate) fn section(results: &Results, published: &Published, shown: &Presenta
         section.blocks.push(Block::Terms(notes));
     }
     section.blocks.extend(expansions(results, published).map(Block::Table));
+    section.blocks.extend(expansions_by_domain(results, published).map(Block::Table));
     for (x, y) in &published.figure {
         section.blocks.extend(figure(results, published, x, y));
     }
@@ -94,20 +95,38 @@ fn coverage(results: &Results, published: &Published) -> Option<Table> {
     })
 }
 
+/// The pairs of published and own configurations whose expansions are compared.
+fn compared<'a>(
+    results: &Results,
+    published: &'a Published,
+) -> Vec<(&'a str, &'a str, [ConfigurationId; 2])> {
+    let of_figure = published.figure_ours.iter();
+    let pairs = of_figure.chain(published.compare.iter().map(|(name, ours)| (name, ours)));
+    pairs
+        .filter_map(|(name, ours)| {
+            let ids = [results.configuration(name)?, results.configuration(ours)?];
+            Some((name.as_str(), ours.as_str(), ids))
+        })
+        .collect()
+}
+
+/// The expansions of both on tasks (of a domain) that both solve.
+fn both(results: &Results, [p, o]: [ConfigurationId; 2], domain: Option<usize>) -> Vec<(f64, f64)> {
+    let value = |c, t| results.figure(c, t, Figure::Expanded);
+    let common = results.common(&[p, o], domain).into_iter();
+    common.filter_map(|t| Some((value(p, t)?, value(o, t)?))).collect()
+}
+
+/// The geometric mean of ours / published.
+fn ratio(common: &[(f64, f64)]) -> Option<f64> {
+    geometric_mean(common.iter().map(|(p, o)| o.max(1.0) / p.max(1.0)), 0.0)
+}
+
 /// Whether ours expands what the published configuration expands.
 fn expansions(results: &Results, published: &Published) -> Option<Table> {
     let mut rows = Vec::new();
-    for (name, ours) in &published.figure_ours {
-        let (Some(p), Some(o)) = (results.configuration(name), results.configuration(ours)) else {
-            continue;
-        };
-        let common: Vec<(f64, f64)> = (results.common(&[p, o], None).into_iter())
-            .filter_map(|t| {
-                let value = |c| results.figure(c, t, Figure::Expanded);
-                Some((value(p)?, value(o)?))
-            })
-            .collect();
-        let ratio = geometric_mean(common.iter().map(|(p, o)| o.max(1.0) / p.max(1.0)), 0.0);
+    for (name, ours, ids) in compared(results, published) {
+        let common = both(results, ids, None);
         let count = |test: fn(&(f64, f64)) -> bool| {
             Cell::from(common.iter().filter(|pair| test(pair)).count().to_string())
         };
@@ -118,7 +137,7 @@ fn expansions(results: &Results, published: &Published) -> Option<Table> {
                 count(|(p, o)| p == o),
                 count(|(p, o)| o < p),
                 count(|(p, o)| o > p),
-                ratio.map_or("–".to_owned(), show_number).into(),
+                ratio(&common).map_or("–".to_owned(), show_number).into(),
             ],
             apart: false,
         });
@@ -135,6 +154,33 @@ fn expansions(results: &Results, published: &Published) -> Option<Table> {
         caption: "Expanded states against the published ones (last column: geometric mean)"
             .to_owned(),
         header: header.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+/// The same domain by domain.
+fn expansions_by_domain(results: &Results, published: &Published) -> Option<Table> {
+    let domains = || (0..results.domains.len()).map(Some).chain([None]);
+    let rows: Vec<Row> = compared(results, published)
+        .into_iter()
+        .map(|(name, ours, ids)| {
+            let cell = |domain| {
+                let common = both(results, ids, domain);
+                ratio(&common).map_or("–".to_owned(), |ratio| {
+                    format!("{} ({})", show_number(ratio), common.len())
+                })
+            };
+            let title = Cell::from(format!("{name} – {ours}"));
+            let cells = std::iter::once(title).chain(domains().map(|d| cell(d).into()));
+            Row { cells: cells.collect(), apart: false }
+        })
+        .collect();
+    let header = std::iter::once("published – ours".to_owned());
+    (!rows.is_empty()).then(|| Table {
+        caption: "Expanded states, ours / published: geometric mean over the tasks that both \
+                  solve, and their number"
+            .to_owned(),
+        header: header.chain(results.domains.iter().cloned()).chain(["all".to_owned()]).collect(),
         rows,
     })
 }
