@@ -65,7 +65,8 @@ fn shorten(values: BTreeSet<String>) -> String {
     text
 }
 
-fn limits(record: &Record) -> String {
+/// What a run was allowed.
+pub(crate) fn limits(record: &Record) -> String {
     let mut parts = Vec::new();
     parts.extend(record.time_limit_s.map(|seconds| format!("{} s", show_number(seconds))));
     parts.extend(record.memory_limit_bytes.map(show_bytes));

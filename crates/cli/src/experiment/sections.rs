@@ -149,7 +149,15 @@ fn coverage(results: &Results) -> Section {
            The best of each domain is marked ★. “of” says on how many tasks a configuration has results \
            when that is not all of them."],
     );
-    if (0..results.configurations.len()).any(|c| results.is_imported(c)) {
+    let all = 0..results.configurations.len();
+    let own = all.clone().filter(|&c| !results.is_imported(c));
+    let limits: BTreeSet<String> =
+        own.flat_map(|c| results.records(c)).map(configurations::limits).collect();
+    if !limits.is_empty() {
+        let limits: Vec<String> = limits.into_iter().collect();
+        section.text.push(format!("Limits of a run: {}.", limits.join("; or ")));
+    }
+    if all.into_iter().any(|c| results.is_imported(c)) {
         section.text.push(
             "Imported results (set apart) were measured by others, elsewhere and under other limits."
                 .to_owned(),

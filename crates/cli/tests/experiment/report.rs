@@ -1,5 +1,8 @@
 //! Reports: the same results give the same bytes, and the numbers are right.
 
+use std::path::Path;
+use std::process::Command;
+
 use crate::fixture::{Fixture, contents, succeed};
 
 #[test]
@@ -19,6 +22,25 @@ fn two_reports_of_the_same_results_are_identical() {
     std::fs::write(&file, reversed.join("\n") + "\n").unwrap();
     succeed(&mut fixture.report("results", "third"));
     assert_eq!(first, contents(&fixture.path("third")));
+}
+
+/// The reports in the repository are those of the results beside them.
+#[test]
+fn committed_reports_are_up_to_date() {
+    let fixture = Fixture::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/results");
+    let mut compared = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let results = entry.unwrap().path();
+        let made = fixture.path(&results.file_name().unwrap().display().to_string());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apportion"));
+        succeed(command.args(["experiment", "report"]).arg(&results).arg("--output").arg(&made));
+        let is_same = contents(&made) == contents(&results.join("report"));
+        let what = results.display();
+        assert!(is_same, "make it again: apportion experiment report {what}");
+        compared += 1;
+    }
+    assert!(compared >= 4, "{compared}");
 }
 
 #[test]
@@ -42,6 +64,8 @@ fn tables_count_what_happened() {
         "| good | **5.05** ★ | **5.05** ★ | **5.05** ★ |",
         "| blind | 61.0 | 61.0 | 61.0 |",
         "| other – good | 1 | 0 | 1 | 0 | 0.750 |",
+        "| other – good | 0.750 (1) | – | 0.750 (1) |",
+        "Limits of a run: 10 s, 1 GiB, 1 thread.",
     ] {
         assert!(text.lines().any(|other| other == line), "{line}\nis not in\n{text}");
     }
