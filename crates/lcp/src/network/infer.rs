@@ -3,7 +3,7 @@
 //! Four facts save work, and none changes the result:
 //! - The tokens after the first action attention depend on the multiset of feature rows of a
 //!   pattern only; they are computed once for each multiset and kept. In a network of one block
-//!   they are put together from what was computed once per row ([`super::contexts`]).
+//!   they are put together from what was computed once per row (`contexts.rs`).
 //! - The last stage's output projection and the MLP's first layer are linear in the attended
 //!   values: (T + A·V·O + b)·M₀ + b₀ = (T·M₀ + b·M₀ + b₀) + A·(V·O·M₀).
 //!   Both terms are computed once per token (`Prepared`), not once per operator it occurs in.
