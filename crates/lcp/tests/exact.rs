@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use common::dense;
 use lcp::graph::GraphKind;
+use lcp::model::Model;
 use lcp::network::weights::Weights;
 use lcp::network::{NetworkConfig, TokenScope};
 use lcp::predict::{Predictor, Softmax};
 use lcp::self_training::walk::random_walk_states;
 use lcp::wl::{FeatureGenerator, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::task::{OpId, Task};
+use planner::task::{OpId, Task, Value};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -67,19 +68,79 @@ fn check(what: &str, task: &Task, kind: GraphKind, distances: bool) {
                     memory,
                 );
                 for state in &states {
-                    let rows = features.state_rows(&abstractions, state);
-                    let input = dense::Input::new(&abstractions, &rows, d);
-                    let expected = dense::forward(&weights, &input, scope);
-                    let shares = predictor.shares(&abstractions, state);
-                    for o in (0..input.operators).map(OpId::from) {
-                        for &(p, pair) in abstractions.operator_pairs(o) {
-                            let expected = expected[p.index() * input.operators + o.index()];
-                            let error = (expected - shares[pair as usize]).abs();
-                            assert!(error <= 1e-5, "{what}, {config:?}, {softmax:?}: {error}");
-                        }
-                    }
+                    let error = largest_error(
+                        (&abstractions, state),
+                        &mut features,
+                        &mut predictor,
+                        (&weights, scope),
+                    );
+                    assert!(error <= 1e-5, "{what}, {config:?}, {softmax:?}: {error}");
                 }
             }
         }
     }
+}
+
+/// How far the predictor's shares are from those of the dense network in a state.
+fn largest_error(
+    (abstractions, state): (&Abstractions, &[Value]),
+    features: &mut FeatureGenerator,
+    predictor: &mut Predictor,
+    (weights, scope): (&Weights, TokenScope),
+) -> f32 {
+    let rows = features.state_rows(abstractions, state);
+    let input = dense::Input::new(abstractions, &rows, weights.config.input);
+    let expected = dense::forward(weights, &input, scope);
+    let shares = predictor.shares(abstractions, state);
+    let mut largest = 0.0f32;
+    for o in (0..input.operators).map(OpId::from) {
+        for &(p, pair) in abstractions.operator_pairs(o) {
+            let expected = expected[p.index() * input.operators + o.index()];
+            let error = (expected - shares[pair as usize]).abs();
+            largest = if error.is_nan() { f32::INFINITY } else { largest.max(error) };
+        }
+    }
+    largest
+}
+
+/// Trained weights are larger than random ones, and their sums cancel more.
+#[test]
+fn shares_are_those_of_the_dense_network_with_trained_weights() {
+    let mut compared = 0;
+    for (folder, problem) in TASKS {
+        let Some(task) = pddl::published_task(folder, problem) else { continue };
+        let domain = folder.trim_end_matches(|c: char| c.is_ascii_digit());
+        let domain = domain.split('-').next().expect("a name");
+        let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
+        let abstractions = Abstractions::new(&task, &patterns);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
+        let states = random_walk_states(&task, &abstractions, 2, 20, &mut rng);
+        for kind in ["flg-1", "flg-2", "aoag-1", "aoag-2"] {
+            let name = format!("{domain}-{kind}.safetensors");
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/paper");
+            let file = std::path::Path::new(file).join(&name);
+            if !file.exists() {
+                continue; // Too large to ship.
+            }
+            let model = Model::load(&file).expect("a shipped model");
+            let vocabulary = model.vocabulary.clone();
+            let mut features = FeatureGenerator::new(&task, &abstractions, vocabulary, usize::MAX);
+            for (softmax, scope) in
+                [(Softmax::Masked, TokenScope::Relevant), (Softmax::Paper, TokenScope::All)]
+            {
+                let mut predictor = Predictor::new(&task, &abstractions, &model, softmax, 1 << 30);
+                for state in &states {
+                    let error = largest_error(
+                        (&abstractions, state),
+                        &mut features,
+                        &mut predictor,
+                        (&model.weights, scope),
+                    );
+                    assert!(error <= 1e-5, "{folder} {problem}, {name}, {softmax:?}: {error}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    eprintln!("{compared} states compared");
 }
