@@ -179,7 +179,11 @@ pub fn softmax_with_multiplicity(x: &mut [f32], multiplicity: &[f32]) {
 /// Range reduction x = n·ln 2 + r, |r| ≤ ln 2 / 2, then a polynomial in r of degree 6.
 #[inline]
 pub fn exp(x: f32) -> f32 {
-    let n = (x * std::f32::consts::LOG2_E).round_ties_even();
+    // Adding and subtracting 1.5·2²³ rounds to an integer, which is in the low bits in between.
+    const ROUND: f32 = 12_582_912.0;
+    let x = if x < -88.0 { -88.0 } else { x };
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
     let r = (x - n * 0.693_359_4) + n * 2.121_944_4e-4;
     let p = 1.987_569_1e-4;
     let p = p * r + 1.398_199_9e-3;
@@ -188,7 +192,7 @@ pub fn exp(x: f32) -> f32 {
     let p = p * r + 1.666_666_5e-1;
     let p = p * r + 0.5;
     let y = p * r * r + r + 1.0;
-    let exponent = ((n as i32).clamp(-127, 127) + 127) as u32;
+    let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127);
     y * f32::from_bits(exponent << 23)
 }
 
