@@ -29,10 +29,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 fn main() {
     let mut problems: Vec<PathBuf> =
         std::env::args().skip(1).filter(|arg| arg != "--bench").map(PathBuf::from).collect();
-    if problems.is_empty() {
+    let chosen = !problems.is_empty();
+    if !chosen {
         problems.push(Path::new(support::BENCHMARKS).join("paper/blocks/probBLOCKS-9-0.pddl"));
     }
-    let chosen = std::env::args().skip(1).any(|arg| arg != "--bench");
     for problem in problems {
         match support::load(&problem) {
             Some(task) => {

@@ -3,7 +3,7 @@
 use super::config::{Presentation, Published};
 use super::model::{Block, Cell, Row, Section, Table, mark_best};
 use super::sections::scatter;
-use super::statistics::{ConfigurationId, Figure, Results, geometric_mean, show_number};
+use super::statistics::{ConfigurationId, DomainId, Figure, Results, geometric_mean, show_number};
 
 /// The section that compares with published results.
 pub(crate) fn section(results: &Results, published: &Published, shown: &Presentation) -> Section {
@@ -111,7 +111,11 @@ fn compared<'a>(
 }
 
 /// The expansions of both on tasks (of a domain) that both solve.
-fn both(results: &Results, [p, o]: [ConfigurationId; 2], domain: Option<usize>) -> Vec<(f64, f64)> {
+fn both(
+    results: &Results,
+    [p, o]: [ConfigurationId; 2],
+    domain: Option<DomainId>,
+) -> Vec<(f64, f64)> {
     let value = |c, t| results.figure(c, t, Figure::Expanded);
     let common = results.common(&[p, o], domain).into_iter();
     common.filter_map(|t| Some((value(p, t)?, value(o, t)?))).collect()

@@ -38,9 +38,9 @@ pub struct Inference {
     /// The MLP's second layer and the score.
     layers: ScoreLayers,
     /// The first action attention: its groups are multisets of feature rows.
-    contexts: StageBuilder,
-    /// What is computed once per feature row; for networks with one block.
-    rows: Option<Contexts>,
+    patterns: StageBuilder,
+    /// What is computed once per feature row for it; for networks with one block.
+    contexts: Option<Contexts>,
     /// The tokens after it, [n, w]; kept for networks with more than one block.
     tokens: Vec<f32>,
     /// The same, prepared for the last stage; kept for networks with one block.
@@ -135,7 +135,7 @@ impl Inference {
     /// Prepares a network; what it keeps between states stays below about `memory_limit` bytes.
     pub fn new(weights: Weights, memory_limit: usize) -> Inference {
         let folded = Folded::new(&weights);
-        let rows = Contexts::apply_to(&weights.config)
+        let contexts = Contexts::apply_to(&weights.config)
             .then(|| Contexts::new(&weights, &folded.values, &folded.bias));
         let layout = &weights.layout;
         let (m, bias, u) =
@@ -145,8 +145,8 @@ impl Inference {
             folded,
             layers,
             weights,
-            rows,
-            contexts: StageBuilder::new(),
+            patterns: StageBuilder::new(),
+            contexts,
             tokens: Vec::new(),
             prepared: Prepared::default(),
             operators: StageBuilder::new(),
@@ -171,8 +171,8 @@ impl Inference {
             + prepared.own.len()
             + prepared.logits.as_ref().map_or(0, |table| table.data.len())
             + self.scores.len();
-        let rows = self.rows.as_ref().map_or(0, Contexts::bytes);
-        4 * floats + rows + self.contexts.bytes() + self.operators.bytes()
+        let rows = self.contexts.as_ref().map_or(0, Contexts::bytes);
+        4 * floats + rows + self.patterns.bytes() + self.operators.bytes()
     }
 
     /// Whether more is kept than the limit allows; the caller then clears everything, the tokens
@@ -184,19 +184,19 @@ impl Inference {
     /// Forgets all tokens, so that those given out before lose their meaning, but nothing about
     /// feature rows unless that is much.
     pub fn clear_tokens(&mut self) {
-        let rows = self.rows.take_if(|rows| rows.bytes() <= self.memory_limit / 4);
+        let rows = self.contexts.take_if(|rows| rows.bytes() <= self.memory_limit / 4);
         self.clear();
         if rows.is_some() {
-            self.rows = rows;
+            self.contexts = rows;
         }
     }
 
     /// Forgets everything kept between states, feature rows included.
     pub fn clear(&mut self) {
-        self.contexts = StageBuilder::new();
+        self.patterns = StageBuilder::new();
         self.tokens.clear();
         self.prepared = Prepared::default();
-        if let Some(rows) = &mut self.rows {
+        if let Some(rows) = &mut self.contexts {
             rows.clear();
         }
         self.clear_operators();
@@ -210,17 +210,17 @@ impl Inference {
     /// Replaces the feature row of each position of one pattern by its token after the first
     /// action attention.
     pub fn attend_pattern(&mut self, rows: &dyn FeatureRows, token: &mut [u32]) {
-        let known = self.contexts.stage.groups();
-        let group = self.contexts.group(token.iter().map(|&row| (row, true))) as usize;
+        let known = self.patterns.stage.groups();
+        let group = self.patterns.group(token.iter().map(|&row| (row, true))) as usize;
         if group == known {
             self.compute_context(rows, group);
         }
-        token.iter_mut().for_each(|token| *token = self.contexts.new_token(*token));
+        token.iter_mut().for_each(|token| *token = self.patterns.new_token(*token));
     }
 
     fn compute_context(&mut self, rows: &dyn FeatureRows, group: usize) {
-        let stage = &self.contexts.stage;
-        if let Some(contexts) = &mut self.rows {
+        let stage = &self.patterns.stage;
+        if let Some(contexts) = &mut self.contexts {
             let members = stage.members(group);
             let members = (&stage.member[members.clone()], &stage.multiplicity[members]);
             contexts.attend(&self.weights, rows, members, |token| self.prepared.push(token));

@@ -125,7 +125,7 @@ impl Abstractions {
     }
 
     /// The ids of all patterns.
-    pub fn ids(&self) -> impl Iterator<Item = PatternId> + use<> {
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = PatternId> + use<> {
         (0..self.projections.len() as u32).map(PatternId)
     }
 

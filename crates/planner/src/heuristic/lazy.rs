@@ -33,6 +33,7 @@ pub struct Lazy<P> {
 }
 
 /// The most partitionings that are remembered; the older half is dropped when there are more.
+/// As many as share a row of narrow tables, so that a look-up reads one row per pattern.
 const MOST_RECENT: usize = 16;
 
 impl<P: Partitioner> Lazy<P> {
@@ -61,7 +62,7 @@ impl<P: Partitioner> Lazy<P> {
         let found = found?;
         let started = Instant::now();
         // Larger patterns first: they see most.
-        let order = self.abstractions.ids().collect::<Vec<_>>().into_iter().rev();
+        let order = self.abstractions.ids().rev();
         let (_, distances) = saturate(&self.abstractions, &found, order, &mut self.scratch);
         let estimate = distances.evaluate(&self.abstractions, state);
         self.remember(&distances);

@@ -186,7 +186,7 @@ impl<P: Partitioner> Stored<P> {
             return known;
         }
         // Larger patterns first: they see most.
-        let order = abstractions.ids().collect::<Vec<_>>().into_iter().rev();
+        let order = abstractions.ids().rev();
         let (_, distances) = saturate(abstractions, found, order, scratch);
         let Estimate::AtLeast(h) = distances.evaluate(abstractions, state) else {
             return known;

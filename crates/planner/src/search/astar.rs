@@ -2,7 +2,8 @@
 //!
 //! Requires an admissible heuristic. Guarantees that the plan found has least cost.
 //! A state is evaluated once, when it is generated first, and again before it is expanded only
-//! if the heuristic has improved since; it is reopened when it is reached at lower cost.
+//! if the heuristic has improved since or asks for it; it is reopened when it is reached at lower
+//! cost.
 //! When the heuristic asks for it, all states are forgotten and the search begins again.
 //!
 //! The successors of a state are generated in a batch: all of them are hashed and their places in
