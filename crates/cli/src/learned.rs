@@ -62,8 +62,9 @@ pub(crate) struct LearnedArgs {
     /// Who competes for an operator's cost
     #[arg(long, value_enum, default_value_t = Competition::Masked, value_name = "WHO")]
     pub(crate) softmax: Competition,
-    /// Let lcp predict for every state that is generated and use that prediction alone, as in the
-    /// paper, instead of predicting before a state is expanded and using what it saw last
+    /// Let lcp with --use every-state predict for every state that is generated and use that
+    /// prediction alone, as in the paper, instead of predicting before a state is expanded and
+    /// using what it saw last
     #[arg(long)]
     pub(crate) eager: bool,
     /// The share of the time limit that self-training may take

@@ -1,7 +1,10 @@
 //! Reports: the same results give the same bytes, and the numbers are right.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::Value;
 
 use crate::fixture::{Fixture, contents, succeed};
 
@@ -41,6 +44,74 @@ fn committed_reports_are_up_to_date() {
         compared += 1;
     }
     assert!(compared >= 4, "{compared}");
+}
+
+/// The lines of a file of results.
+fn records(file: &str) -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/results");
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The solved tasks of a configuration: domain and expanded states.
+fn solved<'a>(
+    records: impl IntoIterator<Item = &'a Value>,
+    name: &str,
+) -> BTreeMap<&'a str, (&'a str, f64)> {
+    let of_name = |r: &&Value| r["configuration"] == name && r["status"] == "solved";
+    let entry = |r: &'a Value| {
+        let expanded = r["result"]["expanded"].as_f64().unwrap();
+        (r["task"].as_str().unwrap(), (r["domain"].as_str().unwrap(), expanded))
+    };
+    records.into_iter().filter(of_name).map(entry).collect()
+}
+
+#[test]
+fn the_readme_says_what_the_committed_results_say() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let says = |text: String| assert!(readme.contains(&text), "README.md does not say: {text}");
+
+    let thirty = records("thirty-seconds/runs.jsonl");
+    for (name, bold) in
+        [("auto", "**"), ("lagrangian stored", ""), ("SCP+ stored", ""), ("SCP+", "")]
+    {
+        let solved = solved(&thirty, name);
+        let of = |domain: &str| solved.values().filter(|(other, _)| *other == domain).count();
+        let domains = ["blocks", "ferry", "logistics", "miconic", "spanner", "visitall"];
+        let cells: String = domains.map(|domain| format!(" {} |", of(domain))).concat();
+        says(format!(" |{cells} {bold}{}{bold} |", solved.len()));
+    }
+
+    let (paper, sixty) = (records("paper/runs.jsonl"), records("sixty-seconds/runs.jsonl"));
+    let published = records("paper/imported.jsonl");
+    let ratios = |theirs: &str, ours: &BTreeMap<&str, (&str, f64)>| -> Vec<f64> {
+        let theirs = solved(&published, theirs);
+        let both = ours.iter().filter_map(|(task, (_, o))| Some((o, theirs.get(task)?.1)));
+        both.map(|(ours, theirs)| ours / theirs).collect()
+    };
+    let mean = |ratios: &[f64]| {
+        (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
+    };
+    let in_ten = solved(&paper, "LCP lazy").len();
+    let lazy = solved(paper.iter().chain(&sixty), "LCP lazy");
+    says(format!("solves {in_ten} in 10 s and at least {} in 60 s", lazy.len()));
+    let found = ratios("LCP FLG-2 (paper)", &lazy);
+    says(format!("{:.2} times the expansions of the paper's", mean(&found)));
+    says(format!("(geometric mean over {} tasks that both solve)", found.len()));
+    let found = ratios("LCP FLG-2 (paper)", &solved(&paper, "LCP FLG-2"));
+    says(format!("{:.2} times the paper's expansions over {} tasks", mean(&found), found.len()));
+    let found = ratios("OCP+ (paper)", &solved(&paper, "OCP+"));
+    assert!(found.iter().all(|ratio| *ratio == 1.0), "{found:?}");
+    says(format!("on each of the {} tasks that both solve", found.len()));
+
+    let wide = records("wide/runs.jsonl");
+    let refused = wide.iter().filter(|r| r["status"] == "unsupported").count();
+    let solved = solved(&wide, "auto").len();
+    says(format!("On {} small tasks", wide.len()));
+    says(format!(
+        "`auto` solves {solved} in the same 30 s on another machine and refuses {refused}"
+    ));
 }
 
 #[test]
