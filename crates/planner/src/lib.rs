@@ -26,6 +26,7 @@
 pub mod pddl;
 pub mod task;
 pub mod translate;
+pub mod work;
 
 pub mod abstraction;
 pub mod partition;

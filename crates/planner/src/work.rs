@@ -1,0 +1,77 @@
+//! Work: what the planner counts instead of seconds.
+//!
+//! Whatever may take long takes a [`Budget`] and spends from it, so that the same seed and the
+//! same limits give the same run on any machine, idle or busy; only the limits of the command
+//! line look at a clock.
+//! A unit is about a nanosecond of the machine that the constants were calibrated on
+//! (`cargo bench -p planner --bench work`); what is counted are the steps of inner loops.
+
+/// An amount of work.
+pub type Work = u64;
+
+/// A second of the machine that units were calibrated on.
+pub const SECOND: Work = 1_000_000_000;
+
+/// How much may still be done.
+///
+/// Spending never fails: work is counted when it has been done, and whoever does it looks at
+/// [`Budget::is_spent`] as often as it can afford to overrun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    limit: Work,
+    spent: Work,
+}
+
+impl Budget {
+    /// A budget of this much work.
+    pub fn new(limit: Work) -> Budget {
+        Budget { limit, spent: 0 }
+    }
+
+    /// A budget without an end, which still counts.
+    pub fn unlimited() -> Budget {
+        Budget::new(Work::MAX)
+    }
+
+    /// Takes note of work done.
+    #[inline]
+    pub fn spend(&mut self, work: Work) {
+        self.spent = self.spent.saturating_add(work);
+    }
+
+    /// What was done so far.
+    pub fn spent(&self) -> Work {
+        self.spent
+    }
+
+    /// What is left.
+    pub fn left(&self) -> Work {
+        self.limit.saturating_sub(self.spent)
+    }
+
+    /// Whether nothing is left.
+    #[inline]
+    pub fn is_spent(&self) -> bool {
+        self.spent >= self.limit
+    }
+
+    /// A part of what is left, for one of several attempts; spend what it spent here as well.
+    pub fn part(&self, most: Work) -> Budget {
+        Budget::new(self.left().min(most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_never_exceeds_what_is_left() {
+        let mut budget = Budget::new(10);
+        budget.spend(7);
+        assert_eq!(budget.part(5), Budget::new(3));
+        budget.spend(7);
+        assert!(budget.is_spent());
+        assert_eq!(budget.left(), 0);
+    }
+}
