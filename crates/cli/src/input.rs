@@ -67,19 +67,22 @@ impl Input {
     }
 }
 
-/// Reads and parses the two files of a PDDL task.
+/// Reads and parses the two files of a PDDL task; prints what looks like a mistake.
 pub(crate) fn read_pddl(domain: &Path, problem: &Path) -> anyhow::Result<(Domain, Problem)> {
     let source = |path: &Path| -> anyhow::Result<Source> {
         Ok(Source::new(path.display().to_string(), &read_bytes(path)?))
     };
     let domain = parse_domain(source(domain)?).map_err(|error| pddl_failure(&error))?;
     let problem = parse_problem(source(problem)?, &domain).map_err(|error| pddl_failure(&error))?;
+    for warning in domain.warnings.iter().chain(&problem.warnings) {
+        eprintln!("warning: {warning}");
+    }
     Ok((domain, problem))
 }
 
 fn pddl_failure(error: &PddlError) -> anyhow::Error {
     let exit = match error.kind {
-        PddlErrorKind::Invalid => Exit::Input,
+        PddlErrorKind::Invalid | PddlErrorKind::Warning => Exit::Input,
         PddlErrorKind::Unsupported => Exit::Unsupported,
     };
     Failure::new(exit, error)
