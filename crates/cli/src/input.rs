@@ -7,7 +7,7 @@ use planner::pddl::{
 };
 use planner::plan::{Plan, validate};
 use planner::task::Task;
-use planner::translate::sas::{self, SasError};
+use planner::translate::sas;
 use planner::translate::{TranslateError, TranslateOptions, translate};
 
 use crate::exit::{Exit, Failure};
@@ -101,13 +101,8 @@ fn read_sas(path: &Path) -> anyhow::Result<Task> {
             ),
         ));
     }
-    sas::read(&text).map_err(|error| {
-        let exit = match error {
-            SasError::Unsupported { .. } => Exit::Unsupported,
-            _ => Exit::Input,
-        };
-        Failure::new(exit, format!("{}: {error}", path.display()))
-    })
+    sas::read(&text)
+        .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))
 }
 
 /// Reads a file.

@@ -31,6 +31,7 @@ pub fn random_task(seed: u64) -> Task {
             Variable {
                 name: format!("var{var}"),
                 values: (0..size).map(|value| FactMeaning::Atom(atom(value))).collect(),
+                derived: None,
             }
         })
         .collect();
@@ -89,8 +90,14 @@ fn random_operator(rng: &mut TestRng, variables: &[Variable]) -> Operator {
             }
         }
         if !eff.is_empty() {
-            let (pre, eff) = (pre.into(), eff.into());
-            return Operator { schema: SchemaId(0), args: [].into(), pre, eff, cost: 0 };
+            return Operator {
+                schema: SchemaId(0),
+                args: [].into(),
+                pre: pre.into(),
+                eff: eff.into(),
+                conditional: [].into(),
+                cost: 0,
+            };
         }
     }
 }
@@ -121,12 +128,20 @@ impl StateSpace {
             };
             states = states.iter().flat_map(extend).collect();
         }
-        let arcs: Vec<(usize, Cost, usize)> = states
-            .iter()
-            .flat_map(|state| task.operators.iter().map(move |o| (state, o)))
-            .filter(|(state, o)| o.is_applicable(state))
-            .map(|(state, o)| (rank(state), o.cost, rank(&successor(o, state))))
-            .collect();
+        let derived = |state: &Vec<Value>| {
+            let mut evaluated = state.clone();
+            task.evaluate_axioms(&mut evaluated);
+            evaluated == *state
+        };
+        // Derived variables have the values that follow from the others.
+        let is_state: Vec<bool> = states.iter().map(derived).collect();
+        let mut arcs: Vec<(usize, Cost, usize)> = Vec::new();
+        for state in states.iter().zip(&is_state).filter(|(_, is)| **is).map(|(state, _)| state) {
+            for op in task.operator_ids().filter(|&op| task.operator(op).is_applicable(state)) {
+                let successor = task.successor(state, op);
+                arcs.push((rank(state), task.operator(op).cost, rank(&successor)));
+            }
+        }
 
         // Bellman-Ford: slow, and independent of every other distance computation here.
         let goal = |state: &Vec<Value>| task.is_goal(state).then_some(0);
@@ -157,10 +172,4 @@ impl StateSpace {
         let all = self.states.iter().zip(&self.distances).zip(&self.reachable);
         all.filter(|(_, reachable)| **reachable).map(|((state, d), _)| (&state[..], *d))
     }
-}
-
-fn successor(operator: &Operator, state: &[Value]) -> Vec<Value> {
-    let mut successor = state.to_vec();
-    operator.apply(&mut successor);
-    successor
 }

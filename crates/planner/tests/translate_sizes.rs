@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use planner::pddl::{PddlErrorKind, Source, parse_domain, parse_problem};
+use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::Task;
 use planner::translate::{Interrupt, TranslateError, TranslateOptions, sas, translate};
 
@@ -69,36 +69,48 @@ fn the_tasks_of_the_paper_have_equal_sizes() {
     assert_eq!(checked, 348);
 }
 
+/// Folders of `wide` whose tasks Fast Downward gives axioms and we do not.
+const NO_AXIOMS: [&str; 4] = ["openstacks", "trucks", "assembly", "recharging-robots-opt23-adl"];
+
+/// Folders in which we find an invariant that Fast Downward's random order of checks misses: the
+/// same operators and effects, over fewer variables.
+const MORE_INVARIANTS: [&str; 1] = ["citycar-opt14-adl"];
+
 #[test]
-fn the_wide_tasks_have_equal_sizes_or_are_refused_by_name() {
+fn the_wide_tasks_have_equal_sizes_or_fewer_axioms() {
     let Some(shared) = shared() else { return };
-    let (mut equal, mut refused) = (0, 0);
+    let (mut equal, mut fewer) = (0, 0);
     for row in rows(&shared.join("oracle/wide.csv")) {
-        if row["status"] != "ok" {
-            continue; // Fast Downward did not finish either.
-        }
         let folder = shared.join("benchmarks/wide").join(&row["domain"]);
         let name = format!("{}/{}", row["domain"], row["problem"]);
-        let outcome =
-            translate_files(&folder.join(&row["domain_file"]), &folder.join(&row["problem"]));
-        if row["axioms"] != "0" || row["conditional_effects"] != "0" {
-            match outcome {
-                Err(TranslateError::Pddl(e)) => {
-                    assert_eq!(e.kind, PddlErrorKind::Unsupported, "{name}: {e}");
-                    assert!(e.line > 1, "{name}: no position");
-                }
-                other => panic!("{name}: expected a refusal, found {:?}", other.map(|t| sizes(&t))),
-            }
-            refused += 1;
+        if name.starts_with("organic-synthesis-opt18") {
+            continue; // Takes more than a minute.
+        }
+        let task =
+            translate_files(&folder.join(&row["domain_file"]), &folder.join(&row["problem"]))
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+        if row["status"] != "ok" {
+            continue; // Fast Downward did not finish.
+        }
+        let number = |column: &str| -> usize { row[column].parse().expect("a number") };
+        let columns = ["variables", "facts", "operators", "goals", "mutex_groups"];
+        let theirs = columns.map(number);
+        let derived = task.variables.iter().filter(|v| v.derived.is_some()).count();
+        let ours = (task.axioms.len(), derived, task.num_conditional_effects());
+        if number("axioms") == 0 && !MORE_INVARIANTS.contains(&row["domain"].as_str()) {
+            assert_eq!(sizes(&task), theirs, "{name}");
+            assert_eq!(ours, (0, 0, number("conditional_effects")), "{name}");
+            equal += 1;
             continue;
         }
-        let task = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let columns = ["variables", "facts", "operators", "goals", "mutex_groups"];
-        let expected: [usize; 5] = columns.map(|column| row[column].parse().expect("a number"));
-        assert_eq!(sizes(&task), expected, "{name}");
-        equal += 1;
+        // Without the variables of axioms that are not needed.
+        assert!(task.variables.len() <= theirs[0] && task.operators.len() <= theirs[2], "{name}");
+        assert!(ours.0 <= number("axioms") && ours.1 <= number("derived_variables"), "{name}");
+        assert!(ours.2 <= number("conditional_effects"), "{name}");
+        assert!(ours.0 == 0 || !NO_AXIOMS.contains(&row["domain"].as_str()), "{name}");
+        fewer += 1;
     }
-    assert!(equal > 90 && refused > 20, "{equal} equal, {refused} refused");
+    assert!(equal > 105 && fewer > 15, "{equal} equal, {fewer} with fewer axioms");
 }
 
 /// A domain with the constructs that normalise away.

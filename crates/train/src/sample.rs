@@ -290,9 +290,7 @@ fn states_along(task: &Task, operators: &[OpId]) -> Vec<Vec<Value>> {
     let mut state = task.initial.clone();
     let mut states = vec![state.clone()];
     for &op in operators {
-        for effect in &task.operator(op).eff {
-            state[effect.var.index()] = effect.value;
-        }
+        state = task.successor(&state, op);
         states.push(state.clone());
     }
     states

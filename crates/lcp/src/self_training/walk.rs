@@ -42,10 +42,7 @@ pub fn random_walk_states(
                 break;
             }
             let op = applicable[rng.random_range(0..applicable.len())];
-            let mut next = state.clone();
-            for effect in &task.operator(op).eff {
-                next[effect.var.index()] = effect.value;
-            }
+            let next = task.successor(&state, op);
             if abstractions.is_dead_end(&next) {
                 break;
             }

@@ -17,8 +17,9 @@
 use std::ops::Range;
 
 use super::distances::{Distance, DistanceScratch, INFINITY};
+use super::labels::EffectIndex;
 use super::pattern::{Pattern, PatternId};
-use super::projection::{EffectIndex, Projection};
+use super::projection::Projection;
 use crate::task::{Cost, OpId, Task, Value, VarId};
 
 /// The most parts into which a unit of cost is divided.
