@@ -2,6 +2,7 @@
 
 mod blind;
 mod every_state;
+mod hmax;
 mod lazy;
 mod maximum;
 mod stored;
@@ -9,6 +10,7 @@ mod tables;
 
 pub use blind::Blind;
 pub use every_state::EveryState;
+pub use hmax::HMax;
 pub use lazy::Lazy;
 pub use maximum::Maximum;
 pub use stored::{Stored, StoredConfig};

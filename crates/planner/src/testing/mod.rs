@@ -4,6 +4,12 @@
 //! preconditions, and often dead ends.
 //! They are small enough to enumerate: at most a few hundred states.
 
+mod adl;
+
+pub use adl::{random_adl, random_adl_task};
+
+use rustc_hash::FxHashMap;
+
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -105,7 +111,7 @@ fn random_operator(rng: &mut TestRng, variables: &[Variable]) -> Operator {
 /// All states of a task with few of them, with their exact distances to the goal.
 #[derive(Clone, Debug)]
 pub struct StateSpace {
-    /// Every combination of values.
+    /// Every combination of values, derived variables having those that follow from the others.
     pub states: Vec<Vec<Value>>,
     /// The cost of a cheapest plan from each state; `None` if there is no plan.
     pub distances: Vec<Option<Cost>>,
@@ -116,30 +122,23 @@ pub struct StateSpace {
 impl StateSpace {
     /// Enumerates the states and computes all distances.
     pub fn new(task: &Task) -> StateSpace {
-        let sizes: Vec<usize> = task.variables.iter().map(Variable::domain_size).collect();
-        let rank = |state: &[Value]| {
-            state.iter().zip(&sizes).fold(0, |rank, (&value, size)| rank * size + value as usize)
-        };
         let mut states = vec![Vec::new()];
-        for &size in &sizes {
+        for variable in &task.variables {
+            let values = if variable.derived.is_some() { 1 } else { variable.domain_size() };
             let extend = |state: &Vec<Value>| {
                 let state = state.clone();
-                (0..size as Value).map(move |value| [&state[..], &[value]].concat())
+                (0..values as Value).map(move |value| [&state[..], &[value]].concat())
             };
             states = states.iter().flat_map(extend).collect();
         }
-        let derived = |state: &Vec<Value>| {
-            let mut evaluated = state.clone();
-            task.evaluate_axioms(&mut evaluated);
-            evaluated == *state
-        };
-        // Derived variables have the values that follow from the others.
-        let is_state: Vec<bool> = states.iter().map(derived).collect();
+        states.iter_mut().for_each(|state| task.evaluate_axioms(state));
+        let index: FxHashMap<&[Value], usize> =
+            states.iter().enumerate().map(|(i, state)| (&state[..], i)).collect();
         let mut arcs: Vec<(usize, Cost, usize)> = Vec::new();
-        for state in states.iter().zip(&is_state).filter(|(_, is)| **is).map(|(state, _)| state) {
+        for (from, state) in states.iter().enumerate() {
             for op in task.operator_ids().filter(|&op| task.operator(op).is_applicable(state)) {
-                let successor = task.successor(state, op);
-                arcs.push((rank(state), task.operator(op).cost, rank(&successor)));
+                let to = index[&task.successor(state, op)[..]];
+                arcs.push((from, task.operator(op).cost, to));
             }
         }
 
@@ -147,7 +146,7 @@ impl StateSpace {
         let goal = |state: &Vec<Value>| task.is_goal(state).then_some(0);
         let mut distances: Vec<Option<Cost>> = states.iter().map(goal).collect();
         let mut reachable = vec![false; states.len()];
-        reachable[rank(&task.initial)] = true;
+        reachable[index[&task.initial[..]]] = true;
         let mut changed = true;
         while changed {
             changed = false;
