@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use planner::search::{Limits, Statistics};
 
 use crate::exit::{self, Exit};
+use crate::heuristic::Resources;
 use crate::memory;
 use crate::report::{Report, Status};
 use crate::units::{parse_bytes, parse_duration, show_bytes};
@@ -143,6 +144,11 @@ impl Run {
             memory_in_use: Some(memory::in_use),
             interrupt: Some(&self.interrupted),
         }
+    }
+
+    /// What may be used in all.
+    pub(crate) fn resources(&self) -> Resources {
+        Resources { time: self.options.time_limit, memory_bytes: self.memory_limit() }
     }
 
     /// Ends one phase and begins another.
