@@ -201,7 +201,7 @@ impl HeuristicOptions {
             states: self.max_pattern_states,
             ..PatternLimits::default()
         };
-        Arc::new(Abstractions::new(task, &interesting_patterns(task, self.patterns, &limits)))
+        Abstractions::new(task, &interesting_patterns(task, self.patterns, &limits))
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.

@@ -130,7 +130,11 @@ impl LearnedArgs {
     }
 
     /// The settings of `auto`.
-    pub(crate) fn auto_config(&self, task: &Task, resources: &Resources) -> anyhow::Result<AutoConfig> {
+    pub(crate) fn auto_config(
+        &self,
+        task: &Task,
+        resources: &Resources,
+    ) -> anyhow::Result<AutoConfig> {
         let model = self.find_model(task)?;
         let memory_limit = memory_limit(resources);
         Ok(AutoConfig { model, memory_limit, seed: self.seed, ..AutoConfig::default() })

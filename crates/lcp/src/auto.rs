@@ -85,8 +85,7 @@ impl<'t> Auto<'t> {
         }
         if let Some(learning) = config.learning {
             let AutoConfig { model, memory_limit, seed, .. } = config;
-            let learning =
-                Learning::new(task, abstractions, model, learning, memory_limit, seed);
+            let learning = Learning::new(task, abstractions, model, learning, memory_limit, seed);
             if let Some(predictor) = learning.predictor() {
                 auto.use_network(predictor);
             }

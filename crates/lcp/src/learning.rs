@@ -207,6 +207,13 @@ impl<'t> Learning<'t> {
         let (vocabulary, weights) = (best.vocabulary.clone(), best.weights.clone());
         let (task, memory) = (self.task, self.memory_limit);
         let abstractions = &self.abstractions;
-        Some(Predictor::from_parts(task, abstractions, vocabulary, weights, Softmax::Masked, memory))
+        Some(Predictor::from_parts(
+            task,
+            abstractions,
+            vocabulary,
+            weights,
+            Softmax::Masked,
+            memory,
+        ))
     }
 }

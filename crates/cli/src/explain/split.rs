@@ -43,7 +43,7 @@ pub(super) fn explain(
     file: Option<&Path>,
 ) -> anyhow::Result<()> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    let abstractions = Arc::new(Abstractions::new(task, &patterns));
+    let abstractions = Abstractions::new(task, &patterns);
     if abstractions.is_dead_end(state) {
         println!("the state is a dead end: some projection cannot reach the goal");
         return Ok(());

@@ -34,7 +34,7 @@ pub trait Heuristic {
     /// Estimates the goal distance of a state (one value per variable).
     fn evaluate(&mut self, state: &[Value]) -> Estimate;
 
-    /// Says what to do with a state that is about to be expanded.
+    /// Says what to do with a state that is about to be expanded; never asked of dead ends.
     ///
     /// Here a heuristic may take time to raise the value of this state, and of others with it.
     fn before_expansion(&mut self, visit: Visit<'_>) -> Verdict {

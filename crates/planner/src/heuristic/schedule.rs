@@ -158,8 +158,8 @@ impl Schedule {
         if !raised && h < progress.lowest {
             (progress.lowest, progress.attempts, progress.attempts_work) = (h, 0, 0);
         }
-        let is_slow = progress.attempts >= stalled_slowly.0
-            && progress.attempts_work >= stalled_slowly.1;
+        let is_slow =
+            progress.attempts >= stalled_slowly.0 && progress.attempts_work >= stalled_slowly.1;
         if progress.attempts >= stalled || is_slow || progress.work >= dive {
             self.dive = Dive::Over;
             (self.recent, self.recent_attempts) = (0, 0);

@@ -69,6 +69,11 @@ impl<P: Partitioner> Stored<P> {
         }
     }
 
+    /// All work so far, that of the search included.
+    pub fn work(&self) -> work::Work {
+        self.schedule.total()
+    }
+
     fn look_up(&mut self, state: &[Value]) -> Cost {
         let best = self.store.best(state);
         if let Some(wins) = self.wins.get_mut(best.partitioning) {

@@ -45,11 +45,7 @@ impl LagrangianConfig {
 
 impl Default for LagrangianConfig {
     fn default() -> LagrangianConfig {
-        LagrangianConfig {
-            steps: 100,
-            start: Start::Previous,
-            max_bytes: MEMORY_LIMIT,
-        }
+        LagrangianConfig { steps: 100, start: Start::Previous, max_bytes: MEMORY_LIMIT }
     }
 }
 
@@ -73,8 +69,7 @@ pub struct Lagrangian {
 impl Lagrangian {
     /// An ascent on the partitionings of a collection.
     pub fn new(abstractions: &Arc<Abstractions>, config: LagrangianConfig) -> Lagrangian {
-        let saturated =
-            (config.start != Start::Uniform).then(|| Saturated::new(abstractions));
+        let saturated = (config.start != Start::Uniform).then(|| Saturated::new(abstractions));
         let ascent = Ascent::new(abstractions, config.max_bytes);
         Lagrangian { config, ascent, saturated, steps: 0 }
     }

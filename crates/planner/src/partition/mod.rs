@@ -16,6 +16,7 @@ mod interior;
 mod lagrangian;
 mod master;
 mod ocp;
+mod policy;
 mod portfolio;
 mod program;
 mod saturate;
@@ -37,7 +38,8 @@ pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
 pub use interior::{InteriorPartitioning, InteriorSolver};
 pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
 pub use ocp::{Ocp, OcpConfig, OcpStatistics};
-pub use portfolio::{Portfolio, PortfolioConfig};
+pub use policy::PortfolioConfig;
+pub use portfolio::Portfolio;
 pub use saturate::saturate;
 pub use scp::{GreedyOrders, Saturated};
 pub use uniform::Uniform;
@@ -162,6 +164,12 @@ pub struct CostPartitioning {
     abstractions: Arc<Abstractions>,
     scale: u32,
     costs: Box<[ScaledCost]>,
+}
+
+impl PartialEq for CostPartitioning {
+    fn eq(&self, other: &CostPartitioning) -> bool {
+        (self.scale, &self.costs) == (other.scale, &other.costs)
+    }
 }
 
 impl CostPartitioning {
@@ -293,6 +301,12 @@ pub struct GoalDistances {
     abstractions: Arc<Abstractions>,
     scale: u32,
     tables: Vec<Distance>,
+}
+
+impl PartialEq for GoalDistances {
+    fn eq(&self, other: &GoalDistances) -> bool {
+        (self.scale, &self.tables) == (other.scale, &other.tables)
+    }
 }
 
 impl GoalDistances {

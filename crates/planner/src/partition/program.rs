@@ -126,7 +126,8 @@ impl Program {
         let cones = &cones[usize::from(num_equations == 0)..];
         let minimise: Vec<f64> = self.value.iter().map(|value| -value).collect();
         let mut solver =
-            DefaultSolver::new(&quadratic, &minimise, &matrix, &right, cones, settings.clone()).ok()?;
+            DefaultSolver::new(&quadratic, &minimise, &matrix, &right, cones, settings.clone())
+                .ok()?;
         // An iteration factorises the matrix and solves with the factor a few times.
         let (size, fill) = ((num_columns + right.len()) as f64, solver.info.linsolver.nnzL as f64);
         let flops = fill * fill / size + 20.0 * fill;
