@@ -11,7 +11,6 @@ mod input;
 mod learned;
 mod memory;
 mod plan;
-#[cfg(feature = "train")]
 mod progress;
 mod report;
 #[cfg(feature = "train")]
@@ -19,13 +18,14 @@ mod sample;
 #[cfg(feature = "train")]
 mod train;
 mod translate;
-mod units;
 mod validate;
 mod watch;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+pub(crate) use ::experiment::units;
 
 use crate::exit::Exit;
 

@@ -14,10 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
+use experiment::machine::{available_memory, resident_memory};
 use planner::search::{Limits, Statistics};
 
 use crate::exit::{self, Exit};
 use crate::memory;
+use crate::progress::CLEAR_LINE;
 use crate::report::{Report, Status};
 use crate::units::{parse_bytes, parse_duration, show_bytes};
 
@@ -50,7 +52,7 @@ impl Options {
     pub(crate) fn new(limits: &LimitArgs, verbosity: Verbosity) -> Options {
         Options {
             time_limit: limits.time_limit,
-            memory_limit: limits.memory_limit.or(memory::available().map(|bytes| bytes / 10 * 9)),
+            memory_limit: limits.memory_limit.or(available_memory().map(|bytes| bytes / 10 * 9)),
             json: None,
             verbosity,
             files: Vec::new(),
@@ -279,8 +281,8 @@ impl Run {
             if self.deadline.is_some_and(|deadline| now >= deadline + GRACE) {
                 self.end_now(Status::OutOfTime);
             }
-            let resident = memory::resident().unwrap_or(0);
-            if self.memory_limit().is_some_and(|limit| resident > limit) {
+            let resident = resident_memory("self").unwrap_or(0);
+            if self.options.memory_limit.is_some_and(|limit| resident > limit) {
                 self.end_now(Status::OutOfMemory);
             }
             if self.options.verbosity != Verbosity::Quiet {
@@ -316,7 +318,7 @@ impl ProgressLine {
         ProgressLine { live: std::io::stderr().is_terminal(), shown: false, next: SILENCE }
     }
 
-    fn show(&mut self, run: &Run, resident: usize) {
+    fn show(&mut self, run: &Run, resident: u64) {
         let elapsed = run.started.elapsed();
         if elapsed < self.next {
             return;
@@ -327,7 +329,7 @@ impl ProgressLine {
             (elapsed * 2).min(elapsed + Duration::from_secs(60))
         };
         let known = run.known();
-        let memory = show_bytes(resident as u64);
+        let memory = show_bytes(resident);
         let doing = match known.phase {
             Phase::Translate => "translating".to_string(),
             Phase::Preprocess => "building the heuristic".to_string(),
@@ -343,14 +345,14 @@ impl ProgressLine {
         };
         drop(known);
         let text = format!("[{:.0} s, {memory}] {doing}", elapsed.as_secs_f64());
-        let text = if self.live { format!("\r\x1b[2K{text}") } else { format!("{text}\n") };
+        let text = if self.live { format!("{CLEAR_LINE}{text}") } else { format!("{text}\n") };
         self.shown = true;
         print(std::io::stderr(), &text);
     }
 
     fn clear(&self) {
         if self.live && self.shown {
-            print(std::io::stderr(), "\r\x1b[2K");
+            print(std::io::stderr(), CLEAR_LINE);
         }
     }
 }

@@ -3,21 +3,23 @@
 //! Two layouts: one row per task and configuration (a column names the configuration), or one row per
 //! task with a column of expansions per configuration (empty: unsolved).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};
 
-use super::config::{Import, PublishedCell, substitute};
-use super::results::{Record, Status};
+use crate::config::{Import, PublishedCell, substitute};
+use crate::csv::Csv;
+use crate::results::{Record, Status};
 
-/// Every imported result; optional files that are missing are named on stderr.
-pub(crate) fn read_all(imports: &[Import]) -> Result<Vec<Record>> {
+/// Every imported result; `note` is told of optional files that are missing.
+pub(crate) fn read_all(imports: &[Import], note: &mut dyn FnMut(String)) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for import in imports {
         if import.optional && !import.file.exists() {
-            eprintln!("warning: {} is not there, so it is not imported", import.file.display());
+            let file = import.file.display();
+            note(format!("warning: {file} is not there, so it is not imported"));
             continue;
         }
         records.extend(
@@ -135,68 +137,6 @@ pub(crate) fn read_coverage(path: &Path) -> Result<Vec<PublishedCell>> {
     table.rows.iter().map(cell).collect()
 }
 
-/// A CSV file with a header line; lines that start with `#` are comments.
-struct Csv {
-    header: BTreeMap<String, usize>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Csv {
-    fn read(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-        Self::parse(&text).with_context(|| format!("in {shown}"))
-    }
-
-    fn parse(text: &str) -> Result<Self> {
-        let mut lines =
-            (1..).zip(text.lines()).filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
-        let (_, first) = lines.next().context("the file is empty")?;
-        let names = split_line(first);
-        let width = names.len();
-        let header = names.into_iter().enumerate().map(|(i, name)| (name, i)).collect();
-        let mut rows = Vec::new();
-        for (number, line) in lines {
-            let row = split_line(line);
-            ensure!(
-                row.len() == width,
-                "line {number} has {} fields, the header has {width}",
-                row.len()
-            );
-            rows.push(row);
-        }
-        Ok(Self { header, rows })
-    }
-
-    fn column(&self, name: &str) -> Result<usize> {
-        self.header.get(name).copied().with_context(|| format!("there is no column `{name}`"))
-    }
-
-    fn cell<'r>(&self, row: &'r [String], name: &str) -> Result<&'r str> {
-        Ok(&row[self.column(name)?])
-    }
-}
-
-/// Splits one line; fields may be quoted, with `""` for a quote.
-fn split_line(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    let mut characters = line.trim_end_matches('\r').chars().peekable();
-    while let Some(character) = characters.next() {
-        let field = fields.last_mut().expect("there is always a field");
-        match character {
-            '"' if quoted && characters.peek() == Some(&'"') => {
-                characters.next();
-                field.push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            _ => field.push(character),
-        }
-    }
-    fields
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +165,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("other.csv");
         std::fs::write(&file, text).unwrap();
-        read_all(&[import(&file, configuration)])
+        read_all(&[import(&file, configuration)], &mut |_| {})
     }
 
     #[test]
@@ -272,6 +212,6 @@ mod tests {
         assert!(message("domain,problem,scp\nb,p,1\nb,p,1\n").contains("two rows"));
         assert!(message("domain,problem,scp\nb,p,many\n").contains("`many`"));
         assert!(message("").contains("empty"));
-        assert!(read_all(&[import(Path::new("nowhere.csv"), None)]).is_err());
+        assert!(read_all(&[import(Path::new("nowhere.csv"), None)], &mut |_| {}).is_err());
     }
 }

@@ -1,50 +1,56 @@
-//! `apportion experiment report`: HTML, Markdown and CSV from result folders.
+//! Reports: HTML, Markdown and CSV from result folders.
 //!
 //! Guarantees that the same results give the same bytes: nothing of the clock, the machine or the
 //! folder's path enters a report.
 
+mod configurations;
+pub(crate) mod document;
+mod endings;
+mod figures;
+mod html;
+mod markdown;
+mod plot;
+mod published;
+mod sections;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 
-use super::config::{Experiment, Presentation};
-use super::results::{self, Record, replace_file};
-use super::statistics::Results;
-use super::{csv, html, import, markdown, sections};
-use crate::exit::Exit;
+use crate::config::{Experiment, Presentation};
+use crate::results::{self, Record, replace_file};
+use crate::statistics::Results;
+use crate::{csv, import};
 
-/// Report the results of experiments as HTML, Markdown and CSV
-#[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    /// Folders with results; configurations of the same name on the same tasks are told apart by folder
-    #[arg(value_name = "DIR", required = true)]
-    folders: Vec<PathBuf>,
-    /// Where the report goes [default: `report` in the first folder]
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
-    /// Take titles, order, pairs, notes and imports from this experiment file instead of the folder
-    #[arg(long, value_name = "CONFIG.toml")]
-    config: Option<PathBuf>,
-    /// Value of a parameter of that experiment file
-    #[arg(long, value_name = "NAME=VALUE", value_parser = super::parse_setting, requires = "config")]
-    set: Vec<(String, String)>,
+/// What to report, and where.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Folders with results; configurations of the same name on the same tasks are told apart by folder.
+    pub folders: Vec<PathBuf>,
+    /// Where the report goes; `report` in the first folder unless given.
+    pub output: Option<PathBuf>,
+    /// Titles, order, pairs, notes and imports come from this experiment file, with values of its
+    /// parameters, instead of from the folders.
+    pub config: Option<(PathBuf, Vec<(String, String)>)>,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  apportion experiment report results/small
-  apportion experiment report results/small results/paper --output report";
+/// A report that was written.
+#[derive(Debug)]
+pub struct Report {
+    /// The coverage table in Markdown.
+    pub coverage: String,
+    /// The HTML page.
+    pub page: PathBuf,
+}
 
-/// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let (shown, records) = collect(args)?;
+/// Writes the report; `note` is told what a reader should know of the input.
+pub fn write(request: &Request, note: &mut dyn FnMut(String)) -> Result<Report> {
+    let (shown, records) = collect(request, note)?;
     ensure!(!records.is_empty(), "there are no results in the folders given");
     let results = Results::new(records, &shown);
     let document = sections::document(&results, &shown);
-    let output = args.output.clone().unwrap_or_else(|| args.folders[0].join("report"));
+    let output = request.output.clone().unwrap_or_else(|| request.folders[0].join("report"));
     let plots = output.join("plots");
     std::fs::create_dir_all(&plots)
         .with_context(|| format!("cannot make the folder {}", plots.display()))?;
@@ -62,35 +68,33 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     ] {
         replace_file(&output.join(name), content.as_bytes())?;
     }
-    println!("{}", markdown::table_text(&coverage));
-    eprintln!("{}", output.join("report.html").display());
-    Ok(Exit::Success.into())
+    Ok(Report { coverage: markdown::table_text(&coverage), page: output.join("report.html") })
 }
 
 /// How to show the results, and the results of all folders.
-fn collect(args: &Args) -> Result<(Presentation, Vec<Record>)> {
+fn collect(request: &Request, note: &mut dyn FnMut(String)) -> Result<(Presentation, Vec<Record>)> {
     let mut shown = None;
     let mut records = Vec::new();
     let mut imported = BTreeMap::new();
-    for folder in &args.folders {
-        let found = results::read_folder(folder)?;
-        records.push((folder.clone(), found));
+    let mut import = |others: Vec<Record>| {
+        imported.extend(others.into_iter().map(|record| (record.key.clone(), record)));
+    };
+    for folder in &request.folders {
+        records.push((folder.clone(), results::read_folder(folder)?));
         let (description, others) = (folder.join("report.json"), folder.join("imported.jsonl"));
-        if args.config.is_none() {
+        if request.config.is_none() {
             if shown.is_none() && description.exists() {
                 shown = Some(read_presentation(&description)?);
             }
             if others.exists() {
-                let others = results::read_file(&others)?;
-                imported.extend(others.into_iter().map(|record| (record.key.clone(), record)));
+                import(results::read_file(&others)?);
             }
         }
     }
-    if let Some(config) = &args.config {
-        let experiment = Experiment::read(config, &args.set)?;
+    if let Some((config, settings)) = &request.config {
+        let experiment = Experiment::read(config, settings)?;
         shown = Some(experiment.presentation()?);
-        let others = import::read_all(&experiment.imports)?;
-        imported.extend(others.into_iter().map(|record| (record.key.clone(), record)));
+        import(import::read_all(&experiment.imports, note)?);
     }
     let mut records = told_apart(records);
     records.extend(imported.into_values());
@@ -139,8 +143,8 @@ fn remove_old_plots(folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::tests::record;
     use super::*;
+    use crate::results::tests::record;
 
     #[test]
     fn configurations_of_two_folders_are_told_apart_only_where_needed() {

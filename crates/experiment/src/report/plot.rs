@@ -4,7 +4,9 @@
 //! Every mark has the task's name as its title, so that a browser shows it.
 //! Colour and shape (or dash) together tell domains or configurations apart.
 
-use maud::{Markup, PreEscaped, html};
+use svg::{Element, tenth};
+
+use crate::statistics::show_number;
 
 /// Colours of plots and pages, for light and dark.
 pub(crate) const PALETTE: &str = include_str!("palette.css");
@@ -89,7 +91,7 @@ struct Area {
 
 impl Plot {
     /// The drawing, without style; `standalone` adds namespace, style, background and legend.
-    pub(crate) fn svg(&self, standalone: bool) -> Markup {
+    pub(crate) fn svg(&self, standalone: bool) -> Element {
         let (width, height) = match self.content {
             Content::Scatter { .. } => (400.0, 400.0),
             Content::Cactus(_) => (520.0, 400.0),
@@ -98,37 +100,42 @@ impl Plot {
         let drawn: Vec<usize> = (0..self.series.len()).filter(|&s| self.draws(s)).collect();
         let legend_rows = if standalone { drawn.len().div_ceil(2) } else { 0 };
         let full_height = height + legend_rows as f64 * 22.0;
-        html! {
-            svg class="plot" viewBox=(format!("0 0 {width} {full_height}")) role="img"
-                xmlns=[standalone.then_some("http://www.w3.org/2000/svg")]
-                aria-label=(format!("{}. {}", self.title, self.summary)) {
-                @if standalone {
-                    style { (PreEscaped(PALETTE)) }
-                    rect class="paper" width=(width) height=(full_height) {}
-                }
-                @match &self.content {
-                    Content::Scatter { floor, reach, marks } => (scatter(&area, *floor, reach, marks)),
-                    Content::Cactus(curves) => (cactus(&area, curves, &self.series)),
-                }
-                @if !self.measure.is_empty() {
-                    text class="note" x=(area.left) y=(area.top - 8.0) { (self.measure) }
-                }
-                text class="axis-title" text-anchor="middle" x=((area.left + area.right) / 2.0)
-                    y=(height - 10.0) { (self.x_title) }
-                text class="axis-title" text-anchor="middle" x="13" y=((area.top + area.bottom) / 2.0)
-                    transform=(format!("rotate(-90 13 {})", (area.top + area.bottom) / 2.0)) {
-                    (self.y_title)
-                }
-                @if standalone {
-                    @for (place, &series) in drawn.iter().enumerate() {
-                        @let (x, y) = (24.0 + (place % 2) as f64 * width / 2.0,
-                                       height + (place / 2) as f64 * 22.0 + 8.0);
-                        (self.sample(series, x, y))
-                        text x=(x + 22.0) y=(y + 5.0) { (self.series[series]) }
-                    }
-                }
+        let mut svg = Element::new("svg")
+            .with("class", "plot")
+            .with("viewBox", format!("0 0 {width} {full_height}"))
+            .with("role", "img")
+            .with("aria-label", format!("{}. {}", self.title, self.summary));
+        if standalone {
+            svg = svg
+                .with("xmlns", "http://www.w3.org/2000/svg")
+                .child(Element::new("style").text(PALETTE))
+                .child(Element::rect(0.0, 0.0, width, full_height).with("class", "paper"));
+        }
+        svg = svg.children(match &self.content {
+            Content::Scatter { floor, reach, marks } => scatter(&area, *floor, reach, marks),
+            Content::Cactus(curves) => cactus(&area, curves, &self.series),
+        });
+        if !self.measure.is_empty() {
+            let measure = Element::text_at(area.left, area.top - 8.0, &self.measure);
+            svg = svg.child(measure.with("class", "note"));
+        }
+        let (x, y) = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
+        let axis = |x, y, title: &String| {
+            let title = Element::text_at(x, y, title).with("class", "axis-title");
+            title.with("text-anchor", "middle")
+        };
+        svg = svg.child(axis(x, height - 10.0, &self.x_title));
+        let turned = format!("rotate(-90 13 {y})");
+        svg = svg.child(axis(13.0, y, &self.y_title).with("transform", turned));
+        if standalone {
+            for (place, &series) in drawn.iter().enumerate() {
+                let x = 24.0 + (place % 2) as f64 * width / 2.0;
+                let y = height + (place / 2) as f64 * 22.0 + 8.0;
+                svg = svg.child(self.sample(series, x, y));
+                svg = svg.child(Element::text_at(x + 22.0, y + 5.0, &self.series[series]));
             }
         }
+        svg
     }
 
     /// Whether there is anything of a series to see.
@@ -140,32 +147,34 @@ impl Plot {
     }
 
     /// A legend entry's drawing: the mark or line of a series, centred at a point.
-    fn sample(&self, series: usize, x: f64, y: f64) -> Markup {
+    fn sample(&self, series: usize, x: f64, y: f64) -> Element {
         match self.content {
-            Content::Scatter { .. } => html! {
-                path class=(mark_class(series)) d=(shape(series, x, y)) {}
-            },
-            Content::Cactus(_) => html! {
-                path class=(format!("curve c{}", series % COLOURS)) stroke-dasharray=(dash(series))
-                    d=(format!("M{} {y}h24", x - 12.0)) {}
-            },
+            Content::Scatter { .. } => mark(series, x, y),
+            Content::Cactus(_) => curve(series, format!("M{} {y}h24", x - 12.0)),
         }
     }
 
     /// A small drawing of a series for a legend outside the plot.
-    pub(crate) fn legend_sample(&self, series: usize) -> Markup {
-        html! {
-            svg class="sample" viewBox="0 0 28 16" aria-hidden="true" { (self.sample(series, 14.0, 8.0)) }
-        }
+    pub(crate) fn legend_sample(&self, series: usize) -> Element {
+        Element::new("svg")
+            .with("class", "sample")
+            .with("viewBox", "0 0 28 16")
+            .with("aria-hidden", "true")
+            .child(self.sample(series, 14.0, 8.0))
     }
 }
 
-fn dash(series: usize) -> &'static str {
-    DASHES[(series + series / COLOURS) % DASHES.len()]
+/// The mark of a series at a point.
+fn mark(series: usize, x: f64, y: f64) -> Element {
+    let class = format!("mark c{} s{series}", series % COLOURS);
+    Element::path(shape(series, x, y)).with("class", class)
 }
 
-fn mark_class(series: usize) -> String {
-    format!("mark c{} s{series}", series % COLOURS)
+/// The line of a series.
+fn curve(series: usize, data: String) -> Element {
+    let dash = DASHES[(series + series / COLOURS) % DASHES.len()];
+    let class = format!("curve c{} s{series}", series % COLOURS);
+    Element::path(data).with("class", class).with("stroke-dasharray", dash)
 }
 
 /// Outline of a series' mark: circle, square, triangle, diamond or upside-down triangle.
@@ -178,11 +187,6 @@ fn shape(series: usize, x: f64, y: f64) -> String {
         3 => format!("M{x} {}l5 5l-5 5l-5 -5z", tenth(y - 5.0)),
         _ => format!("M{x} {}l4.5 -8h-9z", tenth(y + 5.0)),
     }
-}
-
-/// Coordinates need no more than a tenth of a pixel.
-fn tenth(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
 
 /// A logarithmic scale from one power of ten to another.
@@ -231,75 +235,84 @@ impl LogScale {
 /// Width of the strip for what is unsolved.
 const STRIP: f64 = 28.0;
 
-fn scatter(area: &Area, floor: f64, reach: &[f64], marks: &[Mark]) -> Markup {
+fn frame(area: &Area) -> Element {
+    let (width, height) = (area.right - area.left, area.bottom - area.top);
+    Element::rect(area.left, area.top, width, height).with("class", "frame")
+}
+
+fn path(class: &str, data: String) -> Element {
+    Element::path(data).with("class", class)
+}
+
+/// The label of a tick below the horizontal axis.
+fn below(area: &Area, x: f64, label: impl std::fmt::Display) -> Element {
+    Element::text_at(x, area.bottom + 18.0, label).with("text-anchor", "middle")
+}
+
+/// The label of a tick left of the vertical axis.
+fn beside(area: &Area, y: f64, label: impl std::fmt::Display) -> Element {
+    Element::text_at(area.left - 6.0, y + 5.0, label).with("text-anchor", "end")
+}
+
+fn scatter(area: &Area, floor: f64, reach: &[f64], marks: &[Mark]) -> Vec<Element> {
     let values = marks.iter().flat_map(|mark| [mark.x, mark.y]).flatten();
     let scale = LogScale::around(values.chain(reach.iter().copied()), floor);
+    let &Area { left, bottom, .. } = area;
     let (right, top) = (area.right - STRIP, area.top + STRIP);
     let x_of = |value: Option<f64>| match value {
-        Some(value) => area.left + scale.place(value.max(floor)) * (right - area.left),
+        Some(value) => left + scale.place(value.max(floor)) * (right - left),
         None => area.right - STRIP / 2.0,
     };
     let y_of = |value: Option<f64>| match value {
-        Some(value) => area.bottom - scale.place(value.max(floor)) * (area.bottom - top),
+        Some(value) => bottom - scale.place(value.max(floor)) * (bottom - top),
         None => area.top + STRIP / 2.0,
     };
-    let shown = |value: Option<f64>| match value {
-        Some(value) => super::statistics::show_number(value),
-        None => "unsolved".to_owned(),
-    };
-    html! {
-        rect class="frame" x=(area.left) y=(area.top) width=(area.right - area.left)
-            height=(area.bottom - area.top) {}
-        @for (value, label) in scale.ticks() {
-            @let (x, y) = (tenth(x_of(Some(value))), tenth(y_of(Some(value))));
-            path class="guide" d=(format!("M{x} {}V{top}M{} {y}H{right}", area.bottom, area.left)) {}
-            text text-anchor="middle" x=(x) y=(area.bottom + 18.0) { (label) }
-            text text-anchor="end" x=(area.left - 6.0) y=(y + 5.0) { (label) }
-        }
-        path class="diagonal" d=(format!("M{} {}L{right} {top}", area.left, area.bottom)) {}
-        path class="border" d=(format!("M{right} {}V{}M{} {top}H{}", area.bottom, area.top, area.left, area.right)) {}
-        text class="note" text-anchor="end" x=(area.left - 6.0) y=(y_of(None) + 4.0) { "unsolved" }
-        text class="note" text-anchor="end" x=(area.right) y=(area.top - 6.0) { "unsolved" }
-        @for mark in marks {
-            path class=(mark_class(mark.series)) d=(shape(mark.series, x_of(mark.x), y_of(mark.y))) {
-                title { (mark.name) ": " (shown(mark.x)) " → " (shown(mark.y)) }
-            }
-        }
+    let shown = |value: Option<f64>| value.map_or("unsolved".to_owned(), show_number);
+    let mut drawn = vec![frame(area)];
+    for (value, label) in scale.ticks() {
+        let (x, y) = (tenth(x_of(Some(value))), tenth(y_of(Some(value))));
+        drawn.push(path("guide", format!("M{x} {bottom}V{top}M{left} {y}H{right}")));
+        drawn.extend([below(area, x, &label), beside(area, y, &label)]);
     }
+    drawn.push(path("diagonal", format!("M{left} {bottom}L{right} {top}")));
+    let border = format!("M{right} {bottom}V{}M{left} {top}H{}", area.top, area.right);
+    drawn.push(path("border", border));
+    for (x, y) in [(left - 6.0, y_of(None) + 4.0), (area.right, area.top - 6.0)] {
+        let note = Element::text_at(x, y, "unsolved").with("class", "note");
+        drawn.push(note.with("text-anchor", "end"));
+    }
+    drawn.extend(marks.iter().map(|task| {
+        let title = format!("{}: {} → {}", task.name, shown(task.x), shown(task.y));
+        mark(task.series, x_of(task.x), y_of(task.y)).titled(title)
+    }));
+    drawn
 }
 
-fn cactus(area: &Area, curves: &[Vec<f64>], names: &[String]) -> Markup {
+fn cactus(area: &Area, curves: &[Vec<f64>], names: &[String]) -> Vec<Element> {
     const FLOOR: f64 = 0.01;
     let scale = LogScale::around(curves.iter().flatten().copied(), FLOOR);
     let most = curves.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let step = nice_step(most);
     let last = most.div_ceil(step) * step;
-    let x_of =
-        |value: f64| tenth(area.left + scale.place(value.max(FLOOR)) * (area.right - area.left));
-    let y_of =
-        |count: usize| tenth(area.bottom - count as f64 / last as f64 * (area.bottom - area.top));
-    html! {
-        rect class="frame" x=(area.left) y=(area.top) width=(area.right - area.left)
-            height=(area.bottom - area.top) {}
-        @for (value, label) in scale.ticks() {
-            @let x = x_of(value);
-            path class="guide" d=(format!("M{x} {}V{}", area.bottom, area.top)) {}
-            text text-anchor="middle" x=(x) y=(area.bottom + 18.0) { (label) }
-        }
-        @for count in (0..=last).step_by(step) {
-            @let y = y_of(count);
-            path class="guide" d=(format!("M{} {y}H{}", area.left, area.right)) {}
-            text text-anchor="end" x=(area.left - 6.0) y=(y + 5.0) { (count) }
-        }
-        @for (series, (times, name)) in curves.iter().zip(names).enumerate() {
-            @if !times.is_empty() {
-                path class=(format!("curve c{} s{series}", series % COLOURS))
-                    stroke-dasharray=(dash(series)) d=(steps(times, &x_of, &y_of, area.right)) {
-                    title { (name) ": " (times.len()) " solved" }
-                }
-            }
+    let &Area { left, right, top, bottom } = area;
+    let x_of = |value: f64| tenth(left + scale.place(value.max(FLOOR)) * (right - left));
+    let y_of = |count: usize| tenth(bottom - count as f64 / last as f64 * (bottom - top));
+    let mut drawn = vec![frame(area)];
+    for (value, label) in scale.ticks() {
+        let x = x_of(value);
+        drawn.extend([path("guide", format!("M{x} {bottom}V{top}")), below(area, x, label)]);
+    }
+    for count in (0..=last).step_by(step) {
+        let y = y_of(count);
+        drawn.extend([path("guide", format!("M{left} {y}H{right}")), beside(area, y, count)]);
+    }
+    for (series, (times, name)) in curves.iter().zip(names).enumerate() {
+        if !times.is_empty() {
+            let data = steps(times, &x_of, &y_of, right);
+            drawn.push(curve(series, data).titled(format!("{name}: {} solved", times.len())));
         }
     }
+    drawn
 }
 
 /// A curve that goes up by one at each time.
@@ -372,7 +385,7 @@ mod tests {
                 marks: vec![mark("<p1>", Some(10.0), None), mark("p2", Some(10.0), Some(10.0))],
             },
         };
-        let svg = plot.svg(true).into_string();
+        let svg = plot.svg(true).to_string();
         assert!(svg.contains("<title>&lt;p1&gt;: 10 → unsolved</title>"), "{svg}");
         assert_eq!(svg.matches("class=\"mark c0 s0\"").count(), 3, "two marks and the legend");
         let unsolved = format!("{}", 24.0 + STRIP / 2.0);

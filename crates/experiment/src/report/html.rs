@@ -4,7 +4,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::model::{Block, Document, Section, Table};
+use super::document::{Block, Document, Section, Table};
 use super::plot::{PALETTE, Plot};
 
 const STYLE: &str = include_str!("report.css");
@@ -113,7 +113,7 @@ fn plots_markup(plots: &[Plot]) -> Markup {
                         .filter(|(index, _)| plots.iter().any(|plot| plot.draws(*index))) {
                         li {
                             button type="button" aria-pressed="false" data-series=(index) {
-                                (first.legend_sample(index)) (name)
+                                (PreEscaped(first.legend_sample(index).to_string())) (name)
                             }
                         }
                     }
@@ -123,7 +123,7 @@ fn plots_markup(plots: &[Plot]) -> Markup {
                 @for plot in plots {
                     figure {
                         figcaption { strong { (plot.title) } " " (plot.summary) }
-                        (plot.svg(false))
+                        (PreEscaped(plot.svg(false).to_string()))
                     }
                 }
             }

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) const FORMAT: u32 = 1;
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Status {
+pub enum Status {
     /// An optimal plan was found and proved.
     Solved,
     /// Proved to have no plan.
@@ -31,20 +31,11 @@ pub(crate) enum Status {
     /// The planner does not support the task.
     Unsupported,
     /// Anything else: a crash, a kill, a broken answer.
+    #[default]
     Error,
 }
 
 impl Status {
-    /// All of them.
-    pub(crate) const ALL: [Status; 6] = [
-        Status::Solved,
-        Status::Unsolvable,
-        Status::OutOfTime,
-        Status::OutOfMemory,
-        Status::Unsupported,
-        Status::Error,
-    ];
-
     /// For people.
     pub(crate) fn label(self) -> &'static str {
         match self {
@@ -72,91 +63,91 @@ impl Status {
 
 /// The machine that a run ran on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Machine {
+pub struct Machine {
     /// Model of the processor.
-    pub(crate) cpu: String,
+    pub cpu: String,
     /// Cores that the process may use.
-    pub(crate) cores: usize,
+    pub cores: usize,
     /// Main memory.
-    pub(crate) memory_bytes: u64,
+    pub memory_bytes: u64,
 }
 
 /// What made a result.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Origin {
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Origin {
     /// The planner and its version.
-    pub(crate) version: String,
+    pub version: String,
     /// Revision of the sources it was built from, where known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) revision: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
     /// Start of the SHA-256 of the program file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) binary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binary: Option<String>,
     /// Where it ran; unknown for imported results.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) machine: Option<Machine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
 }
 
 /// One line: what was run, and how it ended.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Record {
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Record {
     /// [`FORMAT`].
-    pub(crate) format: u32,
+    pub format: u32,
     /// The run's number in the list of runs; 0 for imported results.
-    pub(crate) run: usize,
+    pub run: usize,
     /// Identifies task, configuration and limits.
-    pub(crate) key: String,
+    pub key: String,
     /// The configuration's name.
-    pub(crate) configuration: String,
+    pub configuration: String,
     /// The task's domain.
-    pub(crate) domain: String,
+    pub domain: String,
     /// The task's name.
-    pub(crate) task: String,
+    pub task: String,
     /// The configuration's arguments.
     #[serde(default)]
-    pub(crate) arguments: Vec<String>,
+    pub arguments: Vec<String>,
     /// Its seed, where the experiment gives one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Threads it could use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) threads: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
     /// SHA-256 of the model file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) model_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_hash: Option<String>,
     /// Time limit.
-    pub(crate) time_limit_s: Option<f64>,
+    pub time_limit_s: Option<f64>,
     /// Memory limit.
-    pub(crate) memory_limit_bytes: Option<u64>,
+    pub memory_limit_bytes: Option<u64>,
     /// What made this result.
     #[serde(flatten)]
-    pub(crate) origin: Origin,
+    pub origin: Origin,
     /// How it ended.
-    pub(crate) status: Status,
+    pub status: Status,
     /// Why, where the status alone does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The process's exit code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// The signal that ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) signal: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     /// Wall-clock time of the whole process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) wall_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
     /// CPU time of the whole process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cpu_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
     /// Its largest resident memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) peak_rss_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_rss_bytes: Option<u64>,
     /// What the planner itself reported, untouched.
     #[serde(default)]
-    pub(crate) result: serde_json::Map<String, serde_json::Value>,
+    pub result: serde_json::Map<String, serde_json::Value>,
     /// The end of its error output, for errors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) stderr_tail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr_tail: Option<String>,
 }
 
 impl Record {
@@ -169,27 +160,8 @@ impl Record {
             configuration: configuration.to_owned(),
             domain: domain.to_owned(),
             task: task.to_owned(),
-            arguments: Vec::new(),
-            seed: None,
-            threads: None,
-            model_hash: None,
-            time_limit_s: None,
-            memory_limit_bytes: None,
-            origin: Origin {
-                version: source.to_owned(),
-                revision: None,
-                binary: None,
-                machine: None,
-            },
-            status: Status::Error,
-            reason: None,
-            exit_code: None,
-            signal: None,
-            wall_s: None,
-            cpu_s: None,
-            peak_rss_bytes: None,
-            result: serde_json::Map::new(),
-            stderr_tail: None,
+            origin: Origin { version: source.to_owned(), ..Origin::default() },
+            ..Record::default()
         }
     }
 
@@ -233,8 +205,7 @@ impl ResultFile {
 
     /// Appends one result and waits until it is on disk; on failure the file is as before.
     pub(crate) fn append(&mut self, record: &Record) -> Result<()> {
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
+        let line = json_lines(std::slice::from_ref(record))?;
         let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // Best effort: a torn line is cut off at the next start anyway.
@@ -319,14 +290,19 @@ pub(crate) fn remove_from_folder(folder: &Path, drop: impl Fn(&Record) -> bool) 
             continue;
         }
         removed += gone.len();
-        let mut text = Vec::new();
-        for record in kept {
-            serde_json::to_writer(&mut text, &record)?;
-            text.push(b'\n');
-        }
-        replace_file(&path, &text)?;
+        replace_file(&path, &json_lines(&kept)?)?;
     }
     Ok(removed)
+}
+
+/// Results as lines of a result file.
+pub(crate) fn json_lines(records: &[Record]) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for record in records {
+        serde_json::to_writer(&mut text, record)?;
+        text.push(b'\n');
+    }
+    Ok(text)
 }
 
 /// Replaces a file's content at once: a reader sees the old or the new content, never a part.

@@ -1,6 +1,6 @@
 //! A report as Markdown: the same sections, with plots as links to SVG files.
 
-use super::model::{Block, Document, Table, identifier};
+use super::document::{Block, Document, Table, identifier};
 use super::plot::Plot;
 
 /// The report, and the plots it links to as file names and contents.
@@ -71,7 +71,7 @@ impl Page {
         }
         self.line(&format!("![{}](plots/{name})", escape(&plot.title)));
         self.line(&format!("*{}* {}", escape(&plot.title), escape(&plot.summary)));
-        self.plots.push((name, plot.svg(true).into_string() + "\n"));
+        self.plots.push((name, format!("{}\n", plot.svg(true))));
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn table_text(table: &Table) -> String {
     let columns = table.header.len().saturating_sub(1);
     lines.push(format!("|---|{}", "---:|".repeat(columns)));
     for line in &table.rows {
-        let cell = |(index, cell): (usize, &super::model::Cell)| match escape(&cell.text) {
+        let cell = |(index, cell): (usize, &super::document::Cell)| match escape(&cell.text) {
             text if cell.best => format!("**{text}** ★"),
             text if line.apart && index == 0 => format!("*{text}*"),
             text => text,
@@ -106,17 +106,13 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Cell, Row};
+    use super::super::document::Row;
     use super::*;
 
     #[test]
     fn tables_are_escaped_and_marked() {
-        let best = Cell { text: "5".into(), best: true };
-        let table = Table {
-            caption: String::new(),
-            header: vec!["a|b".into(), "n".into()],
-            rows: vec![Row { cells: vec!["x".into(), best], apart: true }],
-        };
+        let best = super::super::document::Cell { text: "5".into(), best: true };
+        let table = Table::new("", ["a|b", "n"], [Row::new("x", [best]).set_apart(true)]);
         assert_eq!(table_text(&table), "| a\\|b | n |\n|---|---:|\n| *x* | **5** ★ |");
     }
 }

@@ -17,7 +17,7 @@ use crate::units::{parse_bytes, parse_duration};
 /// An experiment file with its parameters filled in.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Experiment {
+pub struct Experiment {
     /// Title of the report.
     pub(crate) name: String,
     /// One paragraph below the title.
@@ -53,13 +53,13 @@ fn one() -> usize {
 /// Limits of one run, as the planner gets them; the process is ended by force somewhat above.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Wall-clock time.
     #[serde(deserialize_with = "duration")]
-    pub(crate) time: Duration,
+    pub time: Duration,
     /// Resident memory in bytes.
     #[serde(deserialize_with = "bytes")]
-    pub(crate) memory: u64,
+    pub memory: u64,
 }
 
 fn duration<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
@@ -206,7 +206,7 @@ pub(crate) struct PublishedCell {
 
 impl Experiment {
     /// Reads an experiment file; `settings` are the values of `--set`.
-    pub(crate) fn read(path: &Path, settings: &[(String, String)]) -> Result<Self> {
+    pub fn read(path: &Path, settings: &[(String, String)]) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the experiment file {}", path.display()))?;
         Self::parse(&text, settings, |name| std::env::var(name).ok())
@@ -307,7 +307,7 @@ impl Experiment {
         if let Some(published) = &mut shown.published
             && let Some(path) = published.coverage.take()
         {
-            published.table = super::import::read_coverage(&path)?;
+            published.table = crate::import::read_coverage(&path)?;
         }
         Ok(shown)
     }

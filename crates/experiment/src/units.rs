@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 /// Reads `90`, `90s`, `1.5m`, `2h` or `200ms`.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
+pub fn parse_duration(text: &str) -> Result<Duration> {
     let (number, unit) = split_unit(text)?;
     let scale = match unit {
         "ms" => 1e-3,
@@ -18,7 +18,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
 }
 
 /// Reads `4096`, `512MiB`, `4GiB` or `4GB`.
-pub(crate) fn parse_bytes(text: &str) -> Result<u64> {
+pub fn parse_bytes(text: &str) -> Result<u64> {
     let (number, unit) = split_unit(text)?;
     let scale = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -42,7 +42,7 @@ fn split_unit(text: &str) -> Result<(f64, &str)> {
 }
 
 /// Writes a duration for people: `0.8 s`, `42 s`, `3m 07s`, `2h 05m`.
-pub(crate) fn show_duration(duration: Duration) -> String {
+pub fn show_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
         0..10 => format!("{:.1} s", duration.as_secs_f64()),
@@ -53,7 +53,7 @@ pub(crate) fn show_duration(duration: Duration) -> String {
 }
 
 /// Writes a size for people: `1.5 GiB`.
-pub(crate) fn show_bytes(bytes: u64) -> String {
+pub fn show_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
     let mut unit = 0;

@@ -5,15 +5,14 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::config::{Experiment, Limits};
-use super::list::Run;
-use super::process::execute;
-use super::results::{Origin, Record, replace_file};
+use crate::config::{Experiment, Limits};
+use crate::list::Run;
+use crate::process::Executor;
+use crate::results::{Record, replace_file};
 use crate::units::show_bytes;
 
 /// Disk space set aside per run (its result line) and per job (plan, JSON, log).
@@ -133,14 +132,7 @@ const MISTAKES: [i32; 2] = [31, 36];
 
 /// Tries every configuration that has no result yet, briefly, on its first task: one whose arguments are
 /// wrong is an error now. A crash is none: it will be a result.
-pub(crate) fn try_configurations(
-    runs: &[Run],
-    done: &[Record],
-    program: &Path,
-    origin: &Origin,
-    scratch: &Path,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(crate) fn try_configurations(runs: &[Run], done: &[Record], executor: &Executor) -> Result<()> {
     let mut tried: BTreeSet<&str> =
         done.iter().map(|record| record.configuration.as_str()).collect();
     let firsts: Vec<&Run> =
@@ -149,10 +141,7 @@ pub(crate) fn try_configurations(
     for first in firsts {
         let time = TRIAL.min(first.limits.time);
         let trial = Run { limits: Limits { time, ..first.limits }, ..first.clone() };
-        let folder = scratch.join(format!("trial-{}", first.number));
-        let Some(record) = execute(&trial, program, origin, &folder, stop)? else {
-            return Ok(());
-        };
+        let Some(record) = executor.execute(&trial)? else { return Ok(()) };
         if record.exit_code.is_some_and(|code| MISTAKES.contains(&code)) {
             broken.push(format!(
                 "the configuration `{}` ({}) does not run on {}: {}\n{}",

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::config::Presentation;
-use super::list::natural_key;
-use super::results::{Record, Status};
+use crate::config::Presentation;
+use crate::list::natural_key;
+use crate::results::{Record, Status};
 
 /// Index of a configuration in [`Results`].
 pub(crate) type ConfigurationId = usize;
@@ -85,6 +85,21 @@ impl Results {
     /// Every result of a configuration, by task.
     pub(crate) fn records(&self, c: ConfigurationId) -> impl Iterator<Item = &Record> {
         self.cells[c].iter().flatten()
+    }
+
+    /// Every result.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Record> {
+        self.cells.iter().flatten().flatten()
+    }
+
+    /// Configurations that were run, not imported.
+    pub(crate) fn ours(&self) -> impl Iterator<Item = ConfigurationId> {
+        (0..self.configurations.len()).filter(|&c| !self.is_imported(c))
+    }
+
+    /// The first of our configurations that solves most tasks.
+    pub(crate) fn best(&self) -> Option<ConfigurationId> {
+        self.ours().max_by_key(|&c| (self.coverage(c, None).0, usize::MAX - c))
     }
 
     /// Whether a configuration was imported rather than run.
@@ -278,8 +293,8 @@ pub(crate) fn show_number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::tests::record;
     use super::*;
+    use crate::results::tests::record;
 
     #[test]
     fn results_are_ordered_and_counted() {

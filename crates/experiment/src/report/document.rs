@@ -96,6 +96,18 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
+impl Table {
+    /// A table with these columns.
+    pub(crate) fn new<S: Into<String>>(
+        caption: impl Into<String>,
+        header: impl IntoIterator<Item = S>,
+        rows: impl IntoIterator<Item = Row>,
+    ) -> Self {
+        let header = header.into_iter().map(Into::into).collect();
+        Self { caption: caption.into(), header, rows: rows.into_iter().collect() }
+    }
+}
+
 /// A row of a table.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
@@ -103,6 +115,22 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
     /// Whether it is set apart, as a sum or a second kind of row.
     pub(crate) apart: bool,
+}
+
+impl Row {
+    /// A row with a name and cells.
+    pub(crate) fn new<C: Into<Cell>>(
+        name: impl Into<Cell>,
+        cells: impl IntoIterator<Item = C>,
+    ) -> Self {
+        let cells = cells.into_iter().map(Into::into);
+        Self { cells: std::iter::once(name.into()).chain(cells).collect(), apart: false }
+    }
+
+    /// The same row, set apart or not.
+    pub(crate) fn set_apart(self, apart: bool) -> Self {
+        Self { apart, ..self }
+    }
 }
 
 /// A cell of a table.
@@ -124,6 +152,14 @@ impl From<&str> for Cell {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }
+}
+
+/// What stands where there is no value.
+pub(crate) const NOTHING: &str = "–";
+
+/// A value that may be missing, as `show` writes it.
+pub(crate) fn or_nothing<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or(NOTHING.to_owned(), show)
 }
 
 /// Marks the cells with the best value of each column; `rows[r][column]` is `None` where there is nothing.

@@ -7,40 +7,50 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use sha2::{Digest, Sha256};
 
-use super::config::{Experiment, Limits, TaskGroup, substitute};
+use crate::config::{Experiment, Limits, TaskGroup, substitute};
+use crate::sha256::digest;
 
 /// A planning task of the experiment.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TaskFile {
+pub struct TaskFile {
     /// `folder/problem.pddl`: the same on every machine.
-    pub(crate) name: String,
+    pub name: String,
     /// The domain under which it is counted.
-    pub(crate) domain: String,
+    pub domain: String,
     /// Files for `apportion plan`: domain and problem, or one `.sas` file.
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
 }
 
 /// One run: a task and a configuration.
 #[derive(Debug, Clone)]
-pub(crate) struct Run {
+pub struct Run {
     /// Position in the list, from 1.
-    pub(crate) number: usize,
+    pub number: usize,
     /// What is solved.
-    pub(crate) task: TaskFile,
+    pub task: TaskFile,
     /// The configuration's name.
-    pub(crate) configuration: String,
+    pub configuration: String,
     /// Its arguments for this task.
-    pub(crate) arguments: Vec<String>,
+    pub arguments: Vec<String>,
     /// Its seed.
-    pub(crate) seed: Option<u64>,
+    pub seed: Option<u64>,
     /// Its limits.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// Threads it may use.
-    pub(crate) threads: usize,
-    /// SHA-256 of the model file that the arguments name, once [`hash_models`] has seen it.
-    pub(crate) model_hash: Option<String>,
+    pub threads: usize,
+    /// SHA-256 of the model file that the arguments name, once it has been read.
+    pub model_hash: Option<String>,
+}
+
+/// As a line of the list: number, configuration, task and command, with tabs between them.
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Run { number, configuration, task, .. } = self;
+        write!(f, "{number}\t{configuration}\t{}\tapportion plan", task.name)?;
+        let files = task.files.iter().map(|file| file.to_string_lossy().into_owned());
+        files.chain(self.arguments.iter().cloned()).try_for_each(|word| write!(f, " {word}"))
+    }
 }
 
 impl Run {
@@ -58,13 +68,8 @@ impl Run {
     }
 }
 
-/// SHA-256 in hexadecimal.
-pub(crate) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Every run of the experiment, in order.
-pub(crate) fn list_runs(experiment: &Experiment) -> Result<Vec<Run>> {
+pub(crate) fn list(experiment: &Experiment) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     for task in list_tasks(experiment)? {
         for configuration in &experiment.configurations {
@@ -132,11 +137,10 @@ pub(crate) fn hash_models(runs: &mut [Run]) -> Result<()> {
 }
 
 /// Every task of the experiment, in order.
-pub(crate) fn list_tasks(experiment: &Experiment) -> Result<Vec<TaskFile>> {
+fn list_tasks(experiment: &Experiment) -> Result<Vec<TaskFile>> {
     let mut tasks: Vec<TaskFile> = Vec::new();
     for group in &experiment.tasks {
-        let found = list_group(group)?;
-        for task in found {
+        for task in list_group(group)? {
             ensure!(
                 tasks.iter().all(|other| other.name != task.name),
                 "the task {} is in two groups of tasks",

@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
-use super::list::Run;
-use super::results::{FORMAT, Origin, Record, Status};
+use crate::list::Run;
+use crate::machine::resident_memory;
+use crate::results::{FORMAT, Origin, Record, Status};
 
 /// What the kernel says about an ended process.
 struct Ended {
@@ -30,88 +31,93 @@ struct Ended {
     peak_rss: u64,
 }
 
-/// Executes one run in the (fresh) folder `scratch`; `None` when `stop` was raised meanwhile.
-pub(crate) fn execute(
-    run: &Run,
-    program: &Path,
-    origin: &Origin,
-    scratch: &Path,
-    stop: &AtomicBool,
-) -> Result<Option<Record>> {
-    std::fs::create_dir_all(scratch)
-        .with_context(|| format!("cannot make the folder {}", scratch.display()))?;
-    let outcome = execute_in(run, program, origin, scratch, stop);
-    let removed = std::fs::remove_dir_all(scratch);
-    let record = outcome?;
-    removed.with_context(|| format!("cannot remove the folder {}", scratch.display()))?;
-    Ok(record)
+/// What executes runs.
+#[derive(Debug)]
+pub(crate) struct Executor<'a> {
+    /// The planner.
+    pub(crate) program: &'a Path,
+    /// What results say of it.
+    pub(crate) origin: Origin,
+    /// Where runs get folders of their own while they last.
+    pub(crate) scratch: PathBuf,
+    /// Raised when everything is to end.
+    pub(crate) stop: &'a AtomicBool,
 }
 
-fn execute_in(
-    run: &Run,
-    program: &Path,
-    origin: &Origin,
-    scratch: &Path,
-    stop: &AtomicBool,
-) -> Result<Option<Record>> {
-    let (json, stderr) = (scratch.join("result.json"), scratch.join("stderr"));
-    let log =
-        File::create(&stderr).with_context(|| format!("cannot write {}", stderr.display()))?;
-    let mut command = Command::new(program);
-    command
-        .arg("plan")
-        .args(&run.task.files)
-        .args(&run.arguments)
-        .arg("--quiet")
-        .arg("--time-limit")
-        .arg(format!("{}s", run.limits.time.as_secs_f64()))
-        .arg("--memory-limit")
-        .arg(run.limits.memory.to_string())
-        .arg("--plan-file")
-        .arg(scratch.join("plan"))
-        .arg("--json")
-        .arg(&json)
-        .env("RAYON_NUM_THREADS", run.threads.to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(log);
-    let Some(ended) = wait_for(&mut command, run, stop)? else {
-        return Ok(None);
-    };
-    let answer = read_answer(&json);
-    let (status, reason) = classify(&ended, &answer);
-    let stderr_tail = (status == Status::Error).then(|| tail(&stderr)).filter(|t| !t.is_empty());
-    let mut result = answer.unwrap_or_default();
-    // Results are read elsewhere: the task's name says more there than a path of this machine.
-    result.remove("files");
-    if let Some(Value::String(message)) = result.get_mut("message") {
-        *message = without_paths(run, message);
+impl Executor<'_> {
+    /// Executes one run; `None` when `stop` was raised meanwhile.
+    pub(crate) fn execute(&self, run: &Run) -> Result<Option<Record>> {
+        let folder = self.scratch.join(format!("run-{}", run.number));
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let outcome = self.execute_in(&folder, run);
+        let removed = std::fs::remove_dir_all(&folder);
+        let record = outcome?;
+        removed.with_context(|| format!("cannot remove the folder {}", folder.display()))?;
+        Ok(record)
     }
-    let stderr_tail = stderr_tail.map(|text| without_paths(run, &text));
-    Ok(Some(Record {
-        format: FORMAT,
-        run: run.number,
-        key: run.key(),
-        configuration: run.configuration.clone(),
-        domain: run.task.domain.clone(),
-        task: run.task.name.clone(),
-        arguments: run.arguments.clone(),
-        seed: run.seed,
-        threads: Some(run.threads),
-        model_hash: run.model_hash.clone(),
-        time_limit_s: Some(run.limits.time.as_secs_f64()),
-        memory_limit_bytes: Some(run.limits.memory),
-        origin: origin.clone(),
-        status,
-        reason,
-        exit_code: ended.exit_code,
-        signal: ended.signal,
-        wall_s: Some(ended.wall.as_secs_f64()),
-        cpu_s: Some(ended.cpu.as_secs_f64()),
-        peak_rss_bytes: Some(ended.peak_rss),
-        result,
-        stderr_tail,
-    }))
+
+    fn execute_in(&self, folder: &Path, run: &Run) -> Result<Option<Record>> {
+        let (json, stderr) = (folder.join("result.json"), folder.join("stderr"));
+        let log =
+            File::create(&stderr).with_context(|| format!("cannot write {}", stderr.display()))?;
+        let mut command = Command::new(self.program);
+        command
+            .arg("plan")
+            .args(&run.task.files)
+            .args(&run.arguments)
+            .arg("--quiet")
+            .arg("--time-limit")
+            .arg(format!("{}s", run.limits.time.as_secs_f64()))
+            .arg("--memory-limit")
+            .arg(run.limits.memory.to_string())
+            .arg("--plan-file")
+            .arg(folder.join("plan"))
+            .arg("--json")
+            .arg(&json)
+            .env("RAYON_NUM_THREADS", run.threads.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        let Some(ended) = wait_for(&mut command, run, self.stop)? else {
+            return Ok(None);
+        };
+        let answer = read_answer(&json);
+        let (status, reason) = classify(&ended, &answer);
+        let stderr_tail =
+            (status == Status::Error).then(|| tail(&stderr)).filter(|t| !t.is_empty());
+        let mut result = answer.unwrap_or_default();
+        // Results are read elsewhere: the task's name says more there than a path of this machine.
+        result.remove("files");
+        if let Some(Value::String(message)) = result.get_mut("message") {
+            *message = without_paths(run, message);
+        }
+        let stderr_tail = stderr_tail.map(|text| without_paths(run, &text));
+        Ok(Some(Record {
+            format: FORMAT,
+            run: run.number,
+            key: run.key(),
+            configuration: run.configuration.clone(),
+            domain: run.task.domain.clone(),
+            task: run.task.name.clone(),
+            arguments: run.arguments.clone(),
+            seed: run.seed,
+            threads: Some(run.threads),
+            model_hash: run.model_hash.clone(),
+            time_limit_s: Some(run.limits.time.as_secs_f64()),
+            memory_limit_bytes: Some(run.limits.memory),
+            origin: self.origin.clone(),
+            status,
+            reason,
+            exit_code: ended.exit_code,
+            signal: ended.signal,
+            wall_s: Some(ended.wall.as_secs_f64()),
+            cpu_s: Some(ended.cpu.as_secs_f64()),
+            peak_rss_bytes: Some(ended.peak_rss),
+            result,
+            stderr_tail,
+        }))
+    }
 }
 
 /// Starts the process and watches it to its end; `None` when `stop` was raised.
@@ -168,7 +174,7 @@ fn wait_for(command: &mut Command, run: &Run, stop: &AtomicBool) -> Result<Optio
         if killed.is_none() {
             if started.elapsed() > time_allowed {
                 killed = Some(Status::OutOfTime);
-            } else if resident_bytes(pid) > memory_allowed {
+            } else if resident_memory(pid).is_some_and(|bytes| bytes > memory_allowed) {
                 killed = Some(Status::OutOfMemory);
             }
         }
@@ -179,13 +185,6 @@ fn wait_for(command: &mut Command, run: &Run, stop: &AtomicBool) -> Result<Optio
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(25));
     }
-}
-
-fn resident_bytes(pid: libc::pid_t) -> u64 {
-    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-    let pages: u64 = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
-    // SAFETY: sysconf has no preconditions.
-    pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64
 }
 
 fn read_answer(path: &Path) -> Result<Map<String, Value>, String> {
@@ -253,9 +252,9 @@ fn tail(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Limits;
-    use super::super::list::TaskFile;
     use super::*;
+    use crate::config::Limits;
+    use crate::list::TaskFile;
 
     /// Runs a shell script in place of the planner.
     fn outcome(script: &str, time: Duration, memory: u64) -> Record {
@@ -279,9 +278,10 @@ mod tests {
             model_hash: None,
         };
         let origin = Origin { version: "test".into(), revision: None, binary: None, machine: None };
-        let scratch = folder.path().join("scratch");
-        let record = execute(&run, &program, &origin, &scratch, &AtomicBool::new(false));
-        assert!(!scratch.exists());
+        let (scratch, stop) = (folder.path().join("scratch"), AtomicBool::new(false));
+        let executor = Executor { program: &program, origin, scratch, stop: &stop };
+        let record = executor.execute(&run);
+        assert_eq!(std::fs::read_dir(&executor.scratch).unwrap().count(), 0);
         record.unwrap().unwrap()
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::model::{Block, Cell, Row, Section, Table};
-use super::results::Record;
-use super::statistics::{ConfigurationId, Results, show_number};
+use super::document::{Block, Row, Section, Table};
+use crate::results::Record;
+use crate::statistics::{ConfigurationId, Results, show_number};
 use crate::units::show_bytes;
 
 /// The section that says what every configuration is.
@@ -15,32 +15,23 @@ pub(crate) fn section(results: &Results) -> Section {
     );
     let header = ["configuration", "arguments", "limits", "seed", "made by", "machine", "model"];
     let rows = (0..results.configurations.len()).map(|c| {
-        let distinct = |of: &dyn Fn(&Record) -> String| -> Cell {
-            let values: BTreeSet<String> =
-                results.records(c).map(of).filter(|text| !text.is_empty()).collect();
-            shorten(values).into()
+        let distinct = |of: &dyn Fn(&Record) -> String| {
+            shorten(results.records(c).map(of).filter(|text| !text.is_empty()).collect())
         };
-        Row {
-            cells: vec![
-                results.configurations[c].as_str().into(),
-                arguments(results, c).into(),
-                distinct(&limits),
-                distinct(&|record| record.seed.map(|seed| seed.to_string()).unwrap_or_default()),
-                distinct(&made_by),
-                distinct(&machine),
-                distinct(&|record| {
-                    record.model_hash.as_deref().unwrap_or_default().chars().take(12).collect()
-                }),
-            ],
-            apart: results.is_imported(c),
-        }
+        let cells = [
+            arguments(results, c),
+            distinct(&limits),
+            distinct(&|record| record.seed.map(|seed| seed.to_string()).unwrap_or_default()),
+            distinct(&made_by),
+            distinct(&machine),
+            distinct(&|record| {
+                record.model_hash.as_deref().unwrap_or_default().chars().take(12).collect()
+            }),
+        ];
+        Row::new(results.configurations[c].as_str(), cells).set_apart(results.is_imported(c))
     });
-    section.blocks.push(Block::Table(Table {
-        caption: "Arguments, limits, builds, machines and models (start of their SHA-256)"
-            .to_owned(),
-        rows: rows.collect(),
-        header: header.map(str::to_owned).to_vec(),
-    }));
+    let caption = "Arguments, limits, builds, machines and models (start of their SHA-256)";
+    section.blocks.push(Block::Table(Table::new(caption, header, rows)));
     section
 }
 
