@@ -10,6 +10,7 @@ mod heuristic;
 mod input;
 mod learned;
 mod memory;
+mod options;
 mod plan;
 mod progress;
 mod report;
@@ -23,7 +24,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use ::experiment::units;
 
@@ -61,7 +62,7 @@ Exit codes (as Fast Downward's):
   130  interrupted (Ctrl-C)";
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -90,4 +91,12 @@ fn main() -> ExitCode {
         eprintln!("error: {error:#}");
         exit::of_error(&error).into()
     })
+}
+
+/// The command line, if every option on it means something.
+fn parse() -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    options::check(&command, &matches)?;
+    Cli::from_arg_matches(&matches)
 }

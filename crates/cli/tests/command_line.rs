@@ -101,6 +101,8 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         &["plan", "domain.pddl", "three-boxes.pddl", "--time-limit", "soon"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--memory-limit", "4 gallons"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--verbose"],
+        &["plan", "domain.pddl", "three-boxes.pddl", "--refine", "5"],
+        &["explain", "domain.pddl", "three-boxes.pddl", "--bounds", "--eager"],
         &[
             "plan",
             "domain.pddl",
