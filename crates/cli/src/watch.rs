@@ -2,9 +2,9 @@
 //!
 //! Limits hold in every phase, also where no code looks at them: a thread watches the clock, the
 //! resident memory and Ctrl-C, and the allocator watches the memory.
-//! The search stops by itself; only if it does not within a grace period, or if the run is still
-//! translating or preprocessing, the run is ended from outside: the JSON object is written with
-//! what is known, and the process exits.
+//! Translation and search stop by themselves; only if they do not within a grace period, or if the
+//! heuristic is being built, the run is ended from outside: the JSON object is written with what
+//! is known, and the process exits.
 //!
 //! Invariant: the report is written once, by whoever claims the end first.
 
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use experiment::machine::{available_memory, resident_memory};
 use planner::search::{Limits, Statistics};
+use planner::translate::Interrupt;
 
 use crate::exit::{self, Exit};
 use crate::memory;
@@ -145,6 +146,14 @@ impl Run {
             memory_in_use: Some(memory::in_use),
             interrupt: Some(&self.interrupted),
         }
+    }
+
+    /// The limit that the translation has reached; the allocator watches the memory.
+    pub(crate) fn reached(&self) -> Option<Interrupt> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Some(Interrupt::Cancelled);
+        }
+        self.deadline.filter(|&deadline| Instant::now() >= deadline).map(|_| Interrupt::OutOfTime)
     }
 
     /// Ends one phase and begins another.
