@@ -16,7 +16,7 @@ use crate::input::TaskArgs;
 
 /// Compare the values of heuristics on the initial state and on states of random walks
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("train_share", |arg| arg.hide(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,

@@ -44,6 +44,12 @@ impl Status {
         }
     }
 
+    /// The limit that an exit code speaks of.
+    pub(crate) fn of_limit(exit: Exit) -> Option<Status> {
+        let limits = [Status::OutOfTime, Status::OutOfMemory, Status::Interrupted];
+        limits.into_iter().find(|status| status.exit() == exit)
+    }
+
     /// For people.
     pub(crate) fn sentence(self) -> &'static str {
         match self {

@@ -101,6 +101,8 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         &["plan", "domain.pddl", "three-boxes.pddl", "--time-limit", "soon"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--memory-limit", "4 gallons"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--verbose"],
+        &["plan", "domain.pddl", "three-boxes.pddl", "--refine", "5"],
+        &["explain", "domain.pddl", "three-boxes.pddl", "--bounds", "--eager"],
         &[
             "plan",
             "domain.pddl",
@@ -312,6 +314,15 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
     let result = json(&output);
     assert_eq!(result["status"], "out-of-time");
     assert!(result["total_s"].as_f64().unwrap() < 10.0);
+    // The translation noticed by itself: a run that is ended from outside says it twice.
+    let said = text(&output.stderr);
+    assert_eq!(said.matches("Time limit has been reached.").count(), 1, "{said}");
+    let output = run_in(
+        folder.path(),
+        &["translate", "domain.pddl", "problem.pddl", "--time-limit", "200ms"],
+    );
+    assert_eq!(output.status.code(), Some(23));
+    assert_eq!(text(&output.stderr), "error: translation stopped: out of time\n");
 
     // The same during search.
     write_lamps(folder.path(), 40);

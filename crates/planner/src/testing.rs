@@ -3,6 +3,10 @@
 //! The tasks have unit, zero-one or general operator costs, effects with and without
 //! preconditions, and often dead ends.
 //! They are small enough to enumerate: at most a few hundred states.
+//!
+//! And what lies outside of the repository: [`shared`].
+
+use std::path::{Path, PathBuf};
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,6 +15,23 @@ use crate::task::{
     Atom, Cost, Fact, FactMeaning, Operator, PredicateId, SchemaId, Symbol, Task, Value, VarId,
     Variable,
 };
+
+/// A file or folder below `../shared`, which holds benchmark tasks and is no part of the repository.
+///
+/// `None` where it is missing; who then leaves something out says so on stderr.
+/// Panics where `CI` is set and `../shared` is there, but not what is asked for: a test that
+/// compares nothing must not pass on a machine that has what it takes.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let found = shared.join(path);
+    if found.exists() {
+        return Some(found);
+    }
+    let must_run = std::env::var_os("CI").is_some() && shared.exists();
+    assert!(!must_run, "{} is missing", found.display());
+    eprintln!("SKIPPED: there is no {}", found.display());
+    None
+}
 
 /// The random number generator of tests.
 pub type TestRng = Xoshiro256PlusPlus;

@@ -1,10 +1,12 @@
 //! Translated tasks have the sizes that Fast Downward 26.6 gives them.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+#[allow(dead_code)]
+mod oracle;
 
+use oracle::{Row, sizes, table, translated};
 use planner::pddl::{PddlErrorKind, Source, parse_domain, parse_problem};
 use planner::task::Task;
+use planner::testing::shared;
 use planner::translate::{Interrupt, TranslateError, TranslateOptions, sas, translate};
 
 fn translate_texts(domain: &str, problem: &str) -> Result<Task, TranslateError> {
@@ -13,57 +15,15 @@ fn translate_texts(domain: &str, problem: &str) -> Result<Task, TranslateError> 
     translate(&domain, &problem, &TranslateOptions::default())
 }
 
-fn translate_files(domain: &Path, problem: &Path) -> Result<Task, TranslateError> {
-    let text = |path: &Path| fs::read_to_string(path).expect("the benchmark can be read");
-    translate_texts(&text(domain), &text(problem))
-}
-
-/// Variables, facts, operators, goal facts and mutex groups.
-fn sizes(task: &Task) -> [usize; 5] {
-    [
-        task.variables.len(),
-        task.variables.iter().map(|v| v.domain_size()).sum(),
-        task.operators.len(),
-        task.goal.len(),
-        task.mutex_groups.len(),
-    ]
-}
-
-/// The folder with benchmarks and oracles beside the repository, where there is one.
-fn shared() -> Option<PathBuf> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
-    if !path.exists() {
-        eprintln!("SKIPPED: no benchmarks at {}", path.display());
-        return None;
-    }
-    Some(path.to_path_buf())
-}
-
-/// The rows of a table as maps from column to text.
-fn rows(path: &Path) -> Vec<std::collections::HashMap<String, String>> {
-    let text = fs::read_to_string(path).expect("the table can be read");
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
-    lines
-        .map(|line| {
-            let cells = line.split(',').map(str::to_string);
-            header.iter().map(|name| name.to_string()).zip(cells).collect()
-        })
-        .collect()
-}
-
 #[test]
 fn the_tasks_of_the_paper_have_equal_sizes() {
-    let Some(shared) = shared() else { return };
+    let Some(benchmarks) = shared("benchmarks/paper") else { return };
     let mut checked = 0;
-    for row in rows(&shared.join("oracle/translate.csv")) {
-        let problem = shared.join("benchmarks/paper").join(&row["instance"]);
-        let task = translate_files(&problem.with_file_name("domain.pddl"), &problem)
-            .unwrap_or_else(|error| panic!("{}: {error}", row["instance"]));
+    for row in table("translate.csv", |row| benchmarks.join(row.text("instance"))) {
+        let task = translated(&row.problem).unwrap_or_else(|error| panic!("{row:?}: {error}"));
         let columns =
             ["num_variables", "num_facts", "num_operators", "num_goal_vars", "num_mutex_groups"];
-        let expected: [usize; 5] = columns.map(|column| row[column].parse().expect("a number"));
-        assert_eq!(sizes(&task), expected, "{}", row["instance"]);
+        assert_eq!(sizes(&task), columns.map(|column| row.count(column) as usize), "{row:?}");
         checked += 1;
     }
     assert_eq!(checked, 348);
@@ -71,31 +31,28 @@ fn the_tasks_of_the_paper_have_equal_sizes() {
 
 #[test]
 fn the_wide_tasks_have_equal_sizes_or_are_refused_by_name() {
-    let Some(shared) = shared() else { return };
+    let Some(benchmarks) = shared("benchmarks/wide") else { return };
     let (mut equal, mut refused) = (0, 0);
-    for row in rows(&shared.join("oracle/wide.csv")) {
-        if row["status"] != "ok" {
+    let problem = |row: &Row| benchmarks.join(row.text("domain")).join(row.text("problem"));
+    for row in table("translate-wide.csv", problem) {
+        if row.text("status") != "ok" {
             continue; // Fast Downward did not finish either.
         }
-        let folder = shared.join("benchmarks/wide").join(&row["domain"]);
-        let name = format!("{}/{}", row["domain"], row["problem"]);
-        let outcome =
-            translate_files(&folder.join(&row["domain_file"]), &folder.join(&row["problem"]));
-        if row["axioms"] != "0" || row["conditional_effects"] != "0" {
+        let outcome = translated(&row.problem);
+        if row.text("axioms") != "0" || row.text("conditional_effects") != "0" {
             match outcome {
                 Err(TranslateError::Pddl(e)) => {
-                    assert_eq!(e.kind, PddlErrorKind::Unsupported, "{name}: {e}");
-                    assert!(e.line > 1, "{name}: no position");
+                    assert_eq!(e.kind, PddlErrorKind::Unsupported, "{row:?}: {e}");
+                    assert!(e.line > 1, "{row:?}: no position");
                 }
-                other => panic!("{name}: expected a refusal, found {:?}", other.map(|t| sizes(&t))),
+                other => panic!("{row:?} is not refused: {:?}", other.map(|t| sizes(&t))),
             }
             refused += 1;
             continue;
         }
-        let task = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let task = outcome.unwrap_or_else(|error| panic!("{row:?}: {error}"));
         let columns = ["variables", "facts", "operators", "goals", "mutex_groups"];
-        let expected: [usize; 5] = columns.map(|column| row[column].parse().expect("a number"));
-        assert_eq!(sizes(&task), expected, "{name}");
+        assert_eq!(sizes(&task), columns.map(|column| row.count(column) as usize), "{row:?}");
         equal += 1;
     }
     assert!(equal > 90 && refused > 20, "{equal} equal, {refused} refused");
