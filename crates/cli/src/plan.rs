@@ -70,7 +70,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
     run.note(|report| report.set_task(task));
 
     run.enter(Phase::Preprocess);
-    let mut heuristic = args.heuristic.build(task, &run.limits())?;
+    let mut heuristic = args.heuristic.build(task, &run.resources())?;
 
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);

@@ -19,6 +19,7 @@ use planner::search::{Limits, Statistics};
 use planner::translate::Interrupt;
 
 use crate::exit::{self, Exit};
+use crate::heuristic::Resources;
 use crate::memory;
 use crate::progress::CLEAR_LINE;
 use crate::report::{Report, Status};
@@ -146,6 +147,11 @@ impl Run {
             memory_in_use: Some(memory::in_use),
             interrupt: Some(&self.interrupted),
         }
+    }
+
+    /// What may be used in all.
+    pub(crate) fn resources(&self) -> Resources {
+        Resources { time: self.options.time_limit, memory_bytes: self.memory_limit() }
     }
 
     /// The limit that the translation has reached; the allocator watches the memory.

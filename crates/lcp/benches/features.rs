@@ -108,7 +108,7 @@ fn sharing(name: &str, task: &Task, kind: GraphKind, iterations: usize, distance
     let (k, m) = (patterns.len(), task.operators.len());
     let (mut pattern_rows, mut operator_rows, mut tokens, mut operators) = (0, 0, 0, 0);
     for state in &states {
-        let rows = generator.state_rows(&abstractions, state);
+        let rows = generator.state_rows(state);
         let mut columns = vec![Vec::with_capacity(k); m];
         for p in 0..k {
             let pattern = rows.pattern(p);
@@ -177,7 +177,7 @@ fn speed(name: &str, task: &Task, kind: GraphKind, iterations: usize, distances:
     let mut operators = 0;
     for (p, states) in abstractions.ids().zip(&states) {
         for state in states {
-            let rows = generator.rows(&abstractions, p, state);
+            let rows = generator.rows(p, state);
             operators += rows.rows().map(|(_, n)| n as usize).sum::<usize>();
         }
     }
@@ -194,7 +194,7 @@ fn speed(name: &str, task: &Task, kind: GraphKind, iterations: usize, distances:
     let mut rows = 0;
     for (p, states) in abstractions.ids().zip(&states) {
         for state in states {
-            rows += generator.rows(&abstractions, p, state).num_rows();
+            rows += generator.rows(p, state).num_rows();
         }
     }
     let again = seconds() - start;

@@ -88,10 +88,10 @@ fn largest_error(
     predictor: &mut Predictor,
     (weights, scope): (&Weights, TokenScope),
 ) -> f32 {
-    let rows = features.state_rows(abstractions, state);
+    let rows = features.state_rows(state);
     let input = dense::Input::new(abstractions, &rows, weights.config.input);
     let expected = dense::forward(weights, &input, scope);
-    let shares = predictor.shares(abstractions, state);
+    let shares = predictor.shares(state);
     let mut largest = 0.0f32;
     for o in (0..input.operators).map(OpId::from) {
         for &(p, pair) in abstractions.operator_pairs(o) {

@@ -50,7 +50,7 @@ fn every_state(is_asked: impl Fn(&Row) -> bool) {
         let task = task(&row.problem);
         let (result, seconds) = search(&task, |abstractions| {
             let scp = Saturated::new(&abstractions);
-            Box::new(EveryState::with_memory(abstractions, scp, usize::MAX))
+            Box::new(EveryState::with_memory(scp, usize::MAX))
         });
         let Outcome::Solved(plan) = result.outcome else { panic!("{row:?} is solvable") };
         assert_eq!(plan.cost, row.count("cost"), "{row:?}");
@@ -89,7 +89,7 @@ fn optimal(is_asked: impl Fn(&Row) -> bool) {
         let task = task(&row.problem);
         let (result, seconds) = search(&task, |abstractions| {
             let ocp = Ocp::new(&abstractions);
-            Box::new(EveryState::new(abstractions, ocp))
+            Box::new(EveryState::new(ocp))
         });
         let Outcome::Solved(plan) = result.outcome else { panic!("{row:?} is solvable") };
         assert_eq!(plan.cost, row.count("cost"), "{row:?}");
@@ -151,7 +151,7 @@ fn stored(is_asked: impl Fn(&Row) -> bool) {
     let partitionings: Vec<_> = states
         .iter()
         .step_by(states.len() / 10)
-        .filter_map(|state| ascent.partition(&abstractions, state, None))
+        .filter_map(|state| ascent.best_for(state))
         .collect();
     let mut maximum = Maximum::new(abstractions, &partitionings);
     let started = processor_time();
@@ -169,7 +169,7 @@ fn stored(is_asked: impl Fn(&Row) -> bool) {
 
 fn abstractions(task: &Task) -> Arc<Abstractions> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    Arc::new(Abstractions::new(task, &patterns))
+    Abstractions::new(task, &patterns)
 }
 
 /// The processor time of this thread, or, where it cannot be read, the time of day.

@@ -59,11 +59,11 @@ fn tasks_have_equal_sizes_and_blind_search_expands_the_same_states() {
 fn initial<P: Partitioner + 'static>(
     task: &Task,
     patterns: &[Pattern],
-    partitioner: impl Fn(&Abstractions) -> P,
+    partitioner: impl Fn(&Arc<Abstractions>) -> P,
 ) -> Option<u64> {
-    let abstractions = Arc::new(Abstractions::new(task, patterns));
+    let abstractions = Abstractions::new(task, patterns);
     let partitioner = partitioner(&abstractions);
-    match EveryState::new(abstractions, partitioner).evaluate(&task.initial) {
+    match EveryState::new(partitioner).evaluate(&task.initial) {
         Estimate::AtLeast(h) => Some(h),
         Estimate::DeadEnd => None,
     }
@@ -76,7 +76,7 @@ fn projections_are_equal_and_optimal_partitionings_no_worse_than_pattern_databas
     let mut compared = 0;
     for (row, task) in rows() {
         let of =
-            |goal: &planner::task::Fact| initial(&task, &[Pattern::new([goal.var])], |_| Uniform);
+            |goal: &planner::task::Fact| initial(&task, &[Pattern::new([goal.var])], Uniform::new);
         let singles: Option<Vec<u64>> = task.goal.iter().map(of).collect();
         let best = singles.and_then(|values| values.into_iter().max());
         assert_eq!(best, row.number("h_single"), "{row:?}");

@@ -9,7 +9,7 @@ mod oracle;
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use oracle::{Row, assert_compared, chosen_rows, is_asked, task};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
@@ -17,6 +17,7 @@ use planner::heuristic::{EveryState, Heuristic, Maximum};
 use planner::partition::{Saturated, ZeroOneConfig, zero_one_partitionings};
 use planner::search::{Config, Outcome, astar};
 use planner::task::Task;
+use planner::work::{SECOND, Work};
 
 /// Ties fall differently, and tasks of a few states show little else: such a task is solved with
 /// several seeds and counts with the geometric mean.
@@ -40,7 +41,7 @@ fn compare(
     for row in rows {
         let task = task(&row.problem);
         let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
-        let abstractions = Arc::new(Abstractions::new(&task, &patterns));
+        let abstractions = Abstractions::new(&task, &patterns);
         let theirs = row.count("expanded");
         let seeds = if theirs < FEW { seeds_of_few.clone() } else { 2011..2012 };
         let started = Instant::now();
@@ -78,27 +79,27 @@ fn scp_for_every_state_expands_as_many_states_as_scorpion() {
     let is_quick = |row: &Row| row.number("search_s").is_some_and(|s: f64| s < 1.0);
     compare((chosen_rows("scp", is_quick), SCP), 0.9..=1.1, 0..20, |_, abstractions, seed| {
         let scp = Saturated::with_seed(&abstractions, seed);
-        Box::new(EveryState::with_memory(abstractions, scp, usize::MAX))
+        Box::new(EveryState::with_memory(scp, usize::MAX))
     });
 }
 
 #[test]
 fn gzocp_in_five_seconds_expands_as_many_states_as_scorpion() {
-    compare_zero_one("gzocp-5s", GZOCP_5S, Duration::from_secs(5), 0.9..=1.1);
+    compare_zero_one("gzocp-5s", GZOCP_5S, 5 * SECOND, 0.9..=1.1);
 }
 
 #[test]
 fn gzocp_in_two_seconds_expands_no_more_states_than_scorpion() {
-    compare_zero_one("gzocp-2s", GZOCP_2S, Duration::from_secs(2), 0.0..=1.1);
+    compare_zero_one("gzocp-2s", GZOCP_2S, 2 * SECOND, 0.0..=1.1);
 }
 
 /// Quick tasks do not take their time: their orders are soon exhausted.
 /// Where they are not, more of them in the same time make for fewer states than Scorpion's.
-fn compare_zero_one(config: &str, expected: usize, time: Duration, range: RangeInclusive<f64>) {
+fn compare_zero_one(config: &str, expected: usize, work: Work, range: RangeInclusive<f64>) {
     let patience = if is_asked() { usize::MAX } else { 100 };
     let rows = chosen_rows(config, |row| row.count("expanded") < 30);
     compare((rows, expected), range, 0..1, |task, abstractions, _| {
-        let config = ZeroOneConfig { time, patience, ..ZeroOneConfig::default() };
+        let config = ZeroOneConfig { work, patience, ..ZeroOneConfig::default() };
         let partitionings = zero_one_partitionings(task, &abstractions, &config);
         Box::new(Maximum::new(abstractions, &partitionings))
     });

@@ -6,8 +6,6 @@
 #[allow(dead_code)]
 mod oracle;
 
-use std::sync::Arc;
-
 use oracle::{assert_compared, scorpion, solved, task};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Estimate, EveryState, Heuristic};
@@ -17,9 +15,9 @@ use planner::task::Task;
 
 fn heuristic(task: &Task) -> EveryState<Ocp> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    let abstractions = Arc::new(Abstractions::new(task, &patterns));
+    let abstractions = Abstractions::new(task, &patterns);
     let ocp = Ocp::new(&abstractions);
-    EveryState::new(abstractions, ocp)
+    EveryState::new(ocp)
 }
 
 #[test]

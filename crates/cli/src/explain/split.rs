@@ -10,10 +10,10 @@ use planner::abstraction::{
 use planner::partition::{
     CostPartitioning, Ocp, PartitionScratch, Partitioner, Saturated, Uniform,
 };
-use planner::search::Limits;
 use planner::task::{Fact, OpId, Task, Value};
 use svg::Element;
 
+use crate::heuristic::Resources;
 use crate::learned::LearnedArgs;
 
 /// Operators beyond this many are left out of the picture.
@@ -48,14 +48,15 @@ pub(super) fn explain(
         println!("the state is a dead end: some projection cannot reach the goal");
         return Ok(());
     }
-    let mut lcp = learned.partitioner(task, &abstractions, &Limits::default())?;
+    let mut lcp = learned.partitioner(task, &abstractions, &Resources::default())?;
     let mut scp = Saturated::new(&abstractions);
     let mut ocp = Ocp::new(&abstractions);
-    let partitioners: [&mut dyn Partitioner; 4] = [&mut Uniform, &mut scp, &mut ocp, &mut lcp];
+    let mut uniform = Uniform::new(&abstractions);
+    let partitioners: [&mut dyn Partitioner; 4] = [&mut uniform, &mut scp, &mut ocp, &mut lcp];
     let mut splits = Vec::new();
     for partitioner in partitioners {
         let name = partitioner.name();
-        if let Some(partitioning) = partitioner.partition(&abstractions, state, None) {
+        if let Some(partitioning) = partitioner.best_for(state) {
             let distances = distances(&abstractions, &partitioning, state);
             splits.push(Split { name, partitioning, distances });
         }
@@ -82,10 +83,10 @@ fn distances(
     partitioning: &CostPartitioning,
     state: &[Value],
 ) -> Vec<Option<f64>> {
-    let tables = partitioning.goal_distances(abstractions, &mut PartitionScratch::default());
+    let tables = partitioning.goal_distances(&mut PartitionScratch::default());
     let distance = |p: PatternId| {
         let rank = abstractions.projection(p).abstract_state(state);
-        match tables.table(abstractions, p)[rank as usize] {
+        match tables.table(p)[rank as usize] {
             INFINITY => None,
             d => Some(f64::from(d) / f64::from(tables.scale())),
         }
