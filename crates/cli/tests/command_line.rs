@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use assert_cmd::cargo::cargo_bin;
+use planner::testing::assert_snapshot;
 use serde_json::Value;
 
 fn examples() -> PathBuf {
@@ -14,7 +14,12 @@ fn examples() -> PathBuf {
 
 /// Runs the command in a folder.
 fn run_in(folder: &Path, args: &[&str]) -> Output {
-    Command::new(cargo_bin!("apportion")).args(args).current_dir(folder).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_apportion")).args(args).current_dir(folder).output().unwrap()
+}
+
+fn snapshot(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    folder.join(format!("command_line__{name}.snap"))
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -58,7 +63,7 @@ fn every_command_has_help_with_examples() {
 fn help_of_the_core_commands() {
     for name in ["translate", "validate"] {
         let help = run_in(&examples(), &[name, "--help"]);
-        insta::assert_snapshot!(format!("help-{name}"), text(&help.stdout));
+        assert_snapshot(&snapshot(&format!("help-{name}")), text(&help.stdout));
     }
 }
 
@@ -124,7 +129,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         let _ =
             writeln!(table, "{}{}[exit code {code}]\n", text(&output.stdout), text(&output.stderr));
     }
-    insta::assert_snapshot!("errors", table);
+    assert_snapshot(&snapshot("errors"), &table);
 }
 
 fn json(output: &Output) -> Value {
@@ -352,7 +357,7 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
 fn ctrl_c_ends_with_what_is_known() {
     let folder = tempfile::tempdir().unwrap();
     write_lamps(folder.path(), 40);
-    let child = Command::new(cargo_bin!("apportion"))
+    let child = Command::new(env!("CARGO_BIN_EXE_apportion"))
         .args(["plan", "domain.pddl", "problem.pddl", "--heuristic", "blind", "--json", "out.json"])
         .args(["--memory-limit", "2GiB"])
         .current_dir(folder.path())

@@ -33,6 +33,23 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// Fails unless a text is the one in a file, below the file's header between two lines `---`.
+///
+/// With `UPDATE_SNAPSHOTS` set, the text is written instead.
+pub fn assert_snapshot(path: &Path, text: &str) {
+    let kept = std::fs::read_to_string(path).unwrap_or_else(|_| "---\n---\n".to_string());
+    let header = kept[3..].find("---\n").map_or(0, |end| end + 7);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        let updated = format!("{}{}\n", &kept[..header], text.trim_end());
+        return std::fs::write(path, updated).expect("the snapshot can be written");
+    }
+    let shown = path.display();
+    let changed =
+        kept[header..].trim_end().lines().zip(text.trim_end().lines()).find(|(a, b)| a != b);
+    let is_same = kept[header..].trim_end() == text.trim_end();
+    assert!(is_same, "not {shown}: {changed:?}; UPDATE_SNAPSHOTS=1 writes\n{text}");
+}
+
 /// The random number generator of tests.
 pub type TestRng = Xoshiro256PlusPlus;
 

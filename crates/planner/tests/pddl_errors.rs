@@ -202,7 +202,9 @@ fn every_error_shows_where_what_and_how_to_mend_it() {
         assert!(!message.is_empty(), "{name}: no error");
         report.push_str(&format!("## {name} [{kind}]\n{message}\n\n"));
     }
-    insta::assert_snapshot!("pddl_errors", report);
+    let snapshot =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/pddl_errors__pddl_errors.snap");
+    planner::testing::assert_snapshot(snapshot.as_ref(), &report);
 }
 
 #[test]

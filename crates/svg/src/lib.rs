@@ -69,6 +69,10 @@ impl Element {
     /// Adds an element inside this one.
     pub fn child(mut self, child: Element) -> Self {
         self.content += &child.to_string();
+        if self.name == "svg" {
+            // One line for each part of a picture, for people and for diffs.
+            self.content.push('\n');
+        }
         self
     }
 
