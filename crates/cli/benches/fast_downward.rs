@@ -39,9 +39,9 @@ const MIN_SECONDS: f64 = 0.3;
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let benchmarks = root.join("../shared/benchmarks");
-    let Some(fast_downward) = fast_downward().filter(|_| benchmarks.exists()) else {
-        println!("SKIPPED: needs ../shared/benchmarks and the PyPI package up-fast-downward");
+    let Some(benchmarks) = planner::testing::shared("benchmarks") else { return };
+    let Some(fast_downward) = fast_downward() else {
+        println!("SKIPPED: needs the PyPI package up-fast-downward");
         return;
     };
     let folder = tempfile::tempdir().unwrap();

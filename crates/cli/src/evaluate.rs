@@ -5,19 +5,18 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use planner::heuristic::{Estimate, Heuristic};
-use planner::search::Limits;
 use planner::task::{RandomWalk, Task, Value};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::heuristic::{HeuristicOptions, Name};
+use crate::heuristic::{HeuristicOptions, Name, Resources};
 use crate::input::TaskArgs;
 
 /// Compare the values of heuristics on the initial state and on states of random walks
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("train_share", |arg| arg.hide(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
@@ -59,7 +58,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let names: Vec<String> = args.heuristics.iter().map(|name| name.as_text()).collect();
     let mut columns = Vec::new();
     for &name in &args.heuristics {
-        let mut heuristic = args.options.build(name, &task, &Limits::default())?;
+        let mut heuristic = args.options.build(name, &task, &Resources::default())?;
         columns.push(Column::compute(&mut *heuristic, &states));
     }
     let mut out = io::stdout().lock();
@@ -102,9 +101,15 @@ struct Column {
 impl Column {
     fn compute(heuristic: &mut dyn Heuristic, states: &[Vec<Value>]) -> Column {
         let started = Instant::now();
-        let estimates = states.iter().map(|state| heuristic.improve(state)).collect();
+        let estimates = states.iter().map(|state| at_first_sight(heuristic, state)).collect();
         Column { estimates, time: started.elapsed() }
     }
+}
+
+/// The estimate of a state as if a search began there.
+fn at_first_sight(heuristic: &mut dyn Heuristic, state: &[Value]) -> Estimate {
+    heuristic.begin(state);
+    heuristic.evaluate(state)
 }
 
 fn write_json(

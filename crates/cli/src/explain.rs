@@ -16,7 +16,8 @@ use crate::learned::LearnedArgs;
 
 /// Show what the planner sees of a task: its variables, and its graph as a picture.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("eager", |arg| arg.hide(true)))]
+#[command(mut_arg("train_share", |arg| arg.hide(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,

@@ -18,16 +18,22 @@ pub(crate) struct Args {
     domain: Option<String>,
     /// The size, or a range of sizes used in turn: 5 or 4-9 (blocks, cars, packages, passengers,
     /// spanners, or the side of the grid)
-    #[arg(long, value_parser = parse_sizes, required_unless_present = "paper")]
+    #[arg(long, value_parser = parse_sizes, required_unless_present = "paper", conflicts_with = "paper")]
     size: Option<RangeInclusive<usize>>,
     /// How many tasks
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, conflicts_with = "paper")]
     count: usize,
     /// The seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folder for domain.pddl and the tasks
-    #[arg(short, long, value_name = "DIR", required_unless_present = "paper")]
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        required_unless_present = "paper",
+        conflicts_with = "paper"
+    )]
     output: Option<PathBuf>,
     /// Make the paper's training and validation tasks of all six domains in this folder instead
     #[arg(long, value_name = "DIR")]

@@ -9,13 +9,13 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Blind, EveryState, Heuristic, Lazy, Maximum, Stored, StoredConfig};
+use planner::heuristic::{Blind, EveryState, HMax, Heuristic, Lazy, Maximum, Stored, StoredConfig};
 use planner::partition::{
-    Cascade, Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Saturated,
-    Uniform, ZeroOneConfig, zero_one_partitionings,
+    Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
+    PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
 };
-use planner::search::Limits;
 use planner::task::Task;
+use planner::work::{SECOND, Work};
 
 use crate::learned::LearnedArgs;
 use crate::units::parse_duration;
@@ -27,6 +27,8 @@ pub(crate) enum Name {
     Auto,
     /// The least operator cost for every state that is no goal
     Blind,
+    /// The dearest goal fact, when a conjunction costs as much as its dearest fact
+    Hmax,
     /// Uniform cost partitioning over the projections where an operator matters
     Uniform,
     /// Greedy zero-one cost partitionings in diverse orders
@@ -48,6 +50,13 @@ pub(crate) enum Use {
     EveryState,
     /// Partitionings made at a few states, kept as tables, evaluated at all states
     Stored,
+}
+
+/// What the whole process may use, as far as it was told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Resources {
+    pub(crate) time: Option<Duration>,
+    pub(crate) memory_bytes: Option<usize>,
 }
 
 /// Which heuristic to use.
@@ -75,7 +84,8 @@ pub(crate) struct HeuristicOptions {
     /// Leave out patterns with more abstract states than this
     #[arg(long, value_name = "N", default_value_t = PatternLimits::default().states)]
     pub(crate) max_pattern_states: usize,
-    /// How long gzocp looks for orders of the projections
+    /// How much work gzocp puts into orders of the projections: about this much time, counted so
+    /// that runs can be repeated
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
     pub(crate) gzocp_time: Duration,
     #[command(flatten)]
@@ -107,13 +117,13 @@ impl HeuristicArgs {
 
     /// Builds the heuristic for a task; may take time (projections, tables, models).
     ///
-    /// `limits` are those of the whole process.
+    /// `resources` are those of the whole process.
     pub(crate) fn build<'t>(
         &self,
         task: &'t Task,
-        limits: &Limits,
+        resources: &Resources,
     ) -> anyhow::Result<Box<dyn Heuristic + 't>> {
-        self.options.build(self.heuristic, task, limits)
+        self.options.build(self.heuristic, task, resources)
     }
 }
 
@@ -123,23 +133,28 @@ impl HeuristicOptions {
         &self,
         name: Name,
         task: &'t Task,
-        limits: &Limits,
+        resources: &Resources,
     ) -> anyhow::Result<Box<dyn Heuristic + 't>> {
-        let memory_limit = limits.memory_bytes;
+        let memory_limit = resources.memory_bytes;
         if name == Name::Blind {
             return Ok(Box::new(Blind::new(task)));
         }
         let abstractions = self.abstractions(task);
+        // Where all goals are derived there are no patterns, and projections say nothing.
+        if name == Name::Hmax || abstractions.is_empty() {
+            return Ok(Box::new(HMax::new(task)));
+        }
         Ok(match name {
-            Name::Blind => unreachable!("built above"),
+            Name::Blind | Name::Hmax => unreachable!("built above"),
             Name::Auto => {
-                let auto = Auto::new(task, &abstractions, &self.learned.auto_config(task, limits)?);
-                Box::new(Stored::new(abstractions, auto, stored_config(memory_limit)))
+                let config = self.learned.auto_config(task, resources)?;
+                let auto = Auto::new(task, &abstractions, config);
+                Box::new(Stored::new(auto, stored_config(memory_limit)))
             }
-            Name::Uniform => self.place(abstractions, Uniform, Use::Stored, memory_limit),
+            Name::Uniform => self.place(Uniform::new(&abstractions), Use::Stored, memory_limit),
             Name::Gzocp => {
                 let config = ZeroOneConfig {
-                    time: self.gzocp_time,
+                    work: work_of(self.gzocp_time),
                     max_bytes: stored_config(memory_limit).max_bytes,
                     ..ZeroOneConfig::default()
                 };
@@ -149,36 +164,38 @@ impl HeuristicOptions {
             Name::Scp => {
                 let scp = Saturated::new(&abstractions);
                 if self.usage == Some(Use::Stored) {
-                    self.place(abstractions, scp, Use::Stored, memory_limit)
+                    self.place(scp, Use::Stored, memory_limit)
                 } else {
                     let max_bytes = stored_config(memory_limit).max_bytes;
-                    Box::new(EveryState::with_memory(abstractions, scp, max_bytes))
+                    Box::new(EveryState::with_memory(scp, max_bytes))
                 }
             }
             Name::Ocp => {
                 let max_bytes = partitioner_bytes(memory_limit);
                 let config = OcpConfig { max_bytes, ..OcpConfig::default() };
                 let ocp = Ocp::with_config(&abstractions, config);
-                self.place(abstractions, ocp, Use::EveryState, memory_limit)
+                self.place(ocp, Use::EveryState, memory_limit)
             }
             Name::Lagrangian => {
                 let max_bytes = partitioner_bytes(memory_limit);
                 let config = LagrangianConfig { max_bytes, ..LagrangianConfig::default() };
-                let ascent = Lagrangian::new(&abstractions, config);
                 if self.usage == Some(Use::EveryState) {
-                    return Ok(Box::new(EveryState::new(abstractions, ascent)));
+                    let config = LagrangianConfig { start: Start::Saturated, ..config };
+                    return Ok(Box::new(EveryState::new(Lagrangian::new(&abstractions, config))));
                 }
                 // In the store, ascent is for states where a greedy order does not suffice.
-                let cascade = Cascade::new(Saturated::new(&abstractions), ascent);
-                self.place(abstractions, cascade, Use::Stored, memory_limit)
+                let both = Portfolio::new(&abstractions, PortfolioConfig::default())
+                    .with(Saturated::new(&abstractions))
+                    .with(Lagrangian::new(&abstractions, config));
+                self.place(both, Use::Stored, memory_limit)
             }
             Name::Lcp => {
-                let learned = self.learned.partitioner(task, &abstractions, limits)?;
+                let learned = self.learned.partitioner(task, &abstractions, resources)?;
                 if self.usage != Some(Use::Stored) && !self.learned.eager {
                     let max_bytes = stored_config(memory_limit).max_bytes;
-                    return Ok(Box::new(Lazy::new(abstractions, learned, max_bytes)));
+                    return Ok(Box::new(Lazy::new(learned, max_bytes)));
                 }
-                self.place(abstractions, learned, Use::EveryState, memory_limit)
+                self.place(learned, Use::EveryState, memory_limit)
             }
         })
     }
@@ -190,24 +207,26 @@ impl HeuristicOptions {
             states: self.max_pattern_states,
             ..PatternLimits::default()
         };
-        Arc::new(Abstractions::new(task, &interesting_patterns(task, self.patterns, &limits)))
+        Abstractions::new(task, &interesting_patterns(task, self.patterns, &limits))
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.
     pub(crate) fn place<P: Partitioner + 'static>(
         &self,
-        abstractions: Arc<Abstractions>,
         partitioner: P,
         usual: Use,
         memory_limit: Option<usize>,
     ) -> Box<dyn Heuristic> {
         match self.usage.unwrap_or(usual) {
-            Use::EveryState => Box::new(EveryState::new(abstractions, partitioner)),
-            Use::Stored => {
-                Box::new(Stored::new(abstractions, partitioner, stored_config(memory_limit)))
-            }
+            Use::EveryState => Box::new(EveryState::new(partitioner)),
+            Use::Stored => Box::new(Stored::new(partitioner, stored_config(memory_limit))),
         }
     }
+}
+
+/// The work that takes about this long on the machine that work was calibrated on.
+pub(crate) fn work_of(time: Duration) -> Work {
+    (time.as_secs_f64() * SECOND as f64) as Work
 }
 
 /// An eighth of the memory may go to tables; the rest is for the states of the search.

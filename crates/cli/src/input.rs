@@ -8,7 +8,7 @@ use planner::pddl::{
 use planner::plan::{Plan, validate};
 use planner::task::Task;
 use planner::translate::sas;
-use planner::translate::{TranslateError, TranslateOptions, translate};
+use planner::translate::{Interrupt, TranslateError, TranslateOptions, translate};
 
 use crate::exit::{Exit, Failure};
 
@@ -29,20 +29,26 @@ pub(crate) struct Input {
 impl TaskArgs {
     /// Reads and, for PDDL, translates the task.
     pub(crate) fn load(&self) -> anyhow::Result<Task> {
-        Ok(self.read()?.task)
+        Ok(self.read(&|| None)?.task)
     }
 
-    /// As [`TaskArgs::load`], but keeps the PDDL.
-    pub(crate) fn read(&self) -> anyhow::Result<Input> {
+    /// As [`TaskArgs::load`], but keeps the PDDL, and stops when `interrupt` says so.
+    pub(crate) fn read(&self, interrupt: &dyn Fn() -> Option<Interrupt>) -> anyhow::Result<Input> {
         match &self.files[..] {
             [domain, problem] => {
                 let (domain, problem) = read_pddl(domain, problem)?;
-                let task = translate(&domain, &problem, &TranslateOptions::default()).map_err(
-                    |error| match error {
-                        TranslateError::Pddl(error) => pddl_failure(&error),
-                        TranslateError::Interrupted(_) => Failure::new(Exit::Internal, error),
-                    },
-                )?;
+                let options = TranslateOptions { interrupt, ..TranslateOptions::default() };
+                let task = translate(&domain, &problem, &options).map_err(|error| match error {
+                    TranslateError::Pddl(error) => pddl_failure(&error),
+                    TranslateError::Interrupted(reason) => Failure::new(
+                        match reason {
+                            Interrupt::OutOfTime => Exit::OutOfTime,
+                            Interrupt::OutOfMemory => Exit::OutOfMemory,
+                            Interrupt::Cancelled => Exit::Interrupted,
+                        },
+                        error,
+                    ),
+                })?;
                 Ok(Input { task, pddl: Some((domain, problem)) })
             }
             [sas, ..] => Ok(Input { task: read_sas(sas)?, pddl: None }),

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use lcp::auto::AutoConfig;
@@ -11,11 +12,11 @@ use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::self_training::{SelfTraining, train};
 use planner::abstraction::Abstractions;
-use planner::search::Limits;
 use planner::task::Task;
+use planner::work::{Budget, Work};
 
 use crate::exit::{Exit, Failure};
-use crate::heuristic::partitioner_bytes;
+use crate::heuristic::{Resources, partitioner_bytes, work_of};
 
 /// Where the network comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,14 +93,14 @@ impl LearnedArgs {
     pub(crate) fn partitioner(
         &self,
         task: &Task,
-        abstractions: &Abstractions,
-        limits: &Limits,
+        abstractions: &Arc<Abstractions>,
+        resources: &Resources,
     ) -> anyhow::Result<Learned> {
         let softmax = match self.softmax {
             Competition::Masked => Softmax::Masked,
             Competition::Paper => Softmax::Paper,
         };
-        let memory = memory_limit(limits);
+        let memory = memory_limit(resources);
         let model = self.find_model(task)?;
         let predictor = match model {
             Some(model) if !self.continue_training => {
@@ -108,20 +109,15 @@ impl LearnedArgs {
             start => {
                 let mut settings = SelfTraining { seed: self.seed, ..SelfTraining::default() };
                 settings.fit(abstractions);
-                let until = self.training_deadline(limits);
-                let interrupted = || {
-                    let flag = limits.interrupt;
-                    flag.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed))
-                };
-                let mut go_on = || Instant::now() < until && !interrupted();
+                let mut budget = Budget::new(self.training_work(resources));
                 let start = start.map(|model| (model.vocabulary, model.weights));
-                let trained = train(task, abstractions, start, &settings, &mut go_on);
+                let trained = train(task, abstractions, start, &settings, &mut budget);
                 let (vocabulary, weights) = (trained.vocabulary, trained.weights);
                 Predictor::from_parts(task, abstractions, vocabulary, weights, softmax, memory)
             }
         };
-        let max_bytes = partitioner_bytes(limits.memory_bytes);
-        Ok(Learned::new(abstractions, predictor, self.refine, max_bytes))
+        let max_bytes = partitioner_bytes(resources.memory_bytes);
+        Ok(Learned::new(predictor, self.refine, max_bytes))
     }
 
     /// The model named, or else the shipped one that fits; none means to train one.
@@ -134,25 +130,27 @@ impl LearnedArgs {
     }
 
     /// The settings of `auto`.
-    pub(crate) fn auto_config(&self, task: &Task, limits: &Limits) -> anyhow::Result<AutoConfig> {
+    pub(crate) fn auto_config(
+        &self,
+        task: &Task,
+        resources: &Resources,
+    ) -> anyhow::Result<AutoConfig> {
         let model = self.find_model(task)?;
-        Ok(AutoConfig { model, memory_limit: memory_limit(limits), seed: self.seed })
+        let memory_limit = memory_limit(resources);
+        Ok(AutoConfig { model, memory_limit, seed: self.seed, ..AutoConfig::default() })
     }
 
-    fn training_deadline(&self, limits: &Limits) -> Instant {
-        let now = Instant::now();
+    /// A share of what fits into the time limit, counted so that runs can be repeated.
+    fn training_work(&self, resources: &Resources) -> Work {
         let share = self.train_share.clamp(0.0, 1.0);
-        let longest = match limits.deadline {
-            Some(deadline) => deadline.saturating_duration_since(now).mul_f64(share),
-            None => USUAL_TRAINING,
-        };
-        now + longest.min(LONGEST_TRAINING)
+        let longest = resources.time.map_or(USUAL_TRAINING, |time| time.mul_f64(share));
+        work_of(longest.min(LONGEST_TRAINING))
     }
 }
 
 /// What predictions may keep: an eighth of the memory at most.
-fn memory_limit(limits: &Limits) -> usize {
-    limits.memory_bytes.map_or(MEMORY_LIMIT, |bytes| MEMORY_LIMIT.min(bytes / 8))
+fn memory_limit(resources: &Resources) -> usize {
+    resources.memory_bytes.map_or(MEMORY_LIMIT, |bytes| MEMORY_LIMIT.min(bytes / 8))
 }
 
 /// Reads a model and checks that it is of the task's domain.

@@ -10,8 +10,8 @@ mod heuristic;
 mod input;
 mod learned;
 mod memory;
+mod options;
 mod plan;
-#[cfg(feature = "train")]
 mod progress;
 mod report;
 #[cfg(feature = "train")]
@@ -19,13 +19,14 @@ mod sample;
 #[cfg(feature = "train")]
 mod train;
 mod translate;
-mod units;
 mod validate;
 mod watch;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+pub(crate) use ::experiment::units;
 
 use crate::exit::Exit;
 
@@ -61,7 +62,7 @@ Exit codes (as Fast Downward's):
   130  interrupted (Ctrl-C)";
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -90,4 +91,12 @@ fn main() -> ExitCode {
         eprintln!("error: {error:#}");
         exit::of_error(&error).into()
     })
+}
+
+/// The command line, if every option on it means something.
+fn parse() -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    options::check(&command, &matches)?;
+    Cli::from_arg_matches(&matches)
 }

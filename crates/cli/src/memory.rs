@@ -19,6 +19,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
+use experiment::machine::peak_memory;
 use mimalloc::MiMalloc;
 
 #[global_allocator]
@@ -223,15 +224,6 @@ fn checked(pointer: *mut u8) -> *mut u8 {
     pointer
 }
 
-/// Bytes of main memory that the process occupies now, where the system says so.
-pub(crate) fn resident() -> Option<usize> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: usize = statm.split(' ').nth(1)?.parse().ok()?;
-    // SAFETY: a plain query.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    Some(pages * usize::try_from(page).ok()?)
-}
-
 /// The most main memory that the process ever occupied, in bytes, and its processor time in
 /// seconds.
 pub(crate) fn usage() -> (u64, f64) {
@@ -243,25 +235,7 @@ pub(crate) fn usage() -> (u64, f64) {
     };
     let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    let peak = peak_resident().unwrap_or(usage.ru_maxrss as u64 * unit);
+    // As Linux counts it for this program alone; `ru_maxrss` may still be that of the parent process.
+    let peak = peak_memory().unwrap_or(usage.ru_maxrss as u64 * unit);
     (peak, seconds(usage.ru_utime) + seconds(usage.ru_stime))
-}
-
-/// As Linux counts it for this program alone; `ru_maxrss` may still be that of the parent process.
-fn peak_resident() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(peak.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-}
-
-/// The memory of this machine or container, in bytes, where the system says so.
-pub(crate) fn available() -> Option<u64> {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let total: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-    let of_group = limits.iter().filter_map(|path| {
-        std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok())
-    });
-    of_group.chain([total * 1024]).min()
 }

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use planner::search::{self, Outcome, Statistics};
 
-use crate::exit::{Exit, Failure};
-use crate::heuristic::HeuristicArgs;
+use crate::exit::{self, Exit, Failure};
+use crate::heuristic::{HeuristicArgs, Name};
 use crate::input::TaskArgs;
 use crate::report::Status;
 use crate::watch::{LimitArgs, Options, Phase, Run, Verbosity};
@@ -53,21 +53,28 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         .unwrap_or_else(|_| Err(Failure::new(Exit::Internal, "the planner panicked (see above)")));
     match solved {
         Ok((status, plan)) => Ok(run.finish(status, &plan)),
-        Err(error) => {
-            run.finish_with_error(&error);
-            Err(error)
-        }
+        Err(error) => match Status::of_limit(exit::of_error(&error)) {
+            Some(status) => Ok(run.finish(status, "")),
+            None => {
+                run.finish_with_error(&error);
+                Err(error)
+            }
+        },
     }
 }
 
 /// From the task to a status and, if there is one, the text of a validated plan.
 fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
-    let input = args.task.read()?;
+    let input = args.task.read(&|| run.reached())?;
     let task = &input.task;
     run.note(|report| report.set_task(task));
 
     run.enter(Phase::Preprocess);
-    let mut heuristic = args.heuristic.build(task, &run.limits())?;
+    let mut heuristic = args.heuristic.build(task, &run.resources())?;
+    let derived = task.goal.iter().all(|fact| task.is_derived(fact.var));
+    if derived && args.heuristic.heuristic != Name::Blind {
+        run.say("All goals are derived, so projections say nothing: the bound is h^max.\n");
+    }
 
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);

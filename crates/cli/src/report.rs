@@ -44,6 +44,12 @@ impl Status {
         }
     }
 
+    /// The limit that an exit code speaks of.
+    pub(crate) fn of_limit(exit: Exit) -> Option<Status> {
+        let limits = [Status::OutOfTime, Status::OutOfMemory, Status::Interrupted];
+        limits.into_iter().find(|status| status.exit() == exit)
+    }
+
     /// For people.
     pub(crate) fn sentence(self) -> &'static str {
         match self {
@@ -87,7 +93,7 @@ pub(crate) struct Report {
     pub(crate) expanded: u64,
     pub(crate) expanded_until_last_jump: u64,
     pub(crate) evaluated: u64,
-    pub(crate) reevaluated: u64,
+    pub(crate) raised: u64,
     pub(crate) generated: u64,
     pub(crate) reopened: u64,
     pub(crate) dead_ends: u64,
@@ -129,7 +135,7 @@ impl Report {
         self.expanded = statistics.expanded;
         self.expanded_until_last_jump = statistics.expanded_until_last_jump;
         self.evaluated = statistics.evaluated;
-        self.reevaluated = statistics.reevaluated;
+        self.raised = statistics.raised;
         self.generated = statistics.generated;
         self.reopened = statistics.reopened;
         self.dead_ends = statistics.dead_ends;
@@ -172,7 +178,7 @@ impl Report {
             writeln!(out, "Expanded {} state(s).", self.expanded)?;
             writeln!(out, "Reopened {} state(s).", self.reopened)?;
             writeln!(out, "Evaluated {} state(s).", self.evaluated)?;
-            writeln!(out, "Evaluations: {}", self.evaluated + self.reevaluated)?;
+            writeln!(out, "Evaluations: {}", self.evaluated + self.raised)?;
             writeln!(out, "Generated {} state(s).", self.generated)?;
             writeln!(out, "Dead ends: {} state(s).", self.dead_ends)?;
             let until_last_jump = self.expanded_until_last_jump;

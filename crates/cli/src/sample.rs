@@ -11,7 +11,7 @@ use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, s
 use train::tasks::load_tasks;
 
 use crate::exit::{Exit, Failure};
-use crate::progress::{bar, on_interrupt};
+use crate::progress::{Bar, on_interrupt};
 use crate::units::parse_duration;
 
 /// Sample states of tasks, with optimal cost partitionings as labels, for training
@@ -103,13 +103,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         eprintln!("{} tasks are in {} already", done.len(), args.output.display());
     }
     let stop: &'static AtomicBool = on_interrupt()?;
-    let bar = bar(jobs.len() as u64, "tasks");
+    let bar = Bar::new(jobs.len() as u64, "tasks", None);
     let show = |progress: SampleProgress| {
-        bar.set_position(progress.tasks as u64);
-        bar.set_message(format!("{} states", progress.states));
+        bar.show(progress.tasks as u64, &format!("{} states", progress.states));
     };
     let complete = sample(&jobs, &config, &mut writer, stop, &show).map_err(input)?;
-    bar.finish();
+    bar.clear();
     if !complete {
         eprintln!("stopped; the same command continues");
         return Ok(Exit::Interrupted.into());

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use indicatif::ProgressBar;
 use lcp::graph::GraphKind;
 use lcp::network::{Attention, TokenScope};
 use lcp::predict::Softmax;
@@ -19,7 +18,7 @@ use train::tasks::load_samples;
 use train::training::{Event, Origin, train};
 
 use crate::exit::{Exit, Failure};
-use crate::progress::{bar, on_interrupt};
+use crate::progress::{Bar, on_interrupt};
 use crate::units::parse_duration;
 
 /// Train a model on sampled states
@@ -200,11 +199,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let origin = origin(&headers, &args.preset);
     let stop = on_interrupt()?;
-    let mut view = View { bar: ProgressBar::hidden(), epochs: config.epochs };
+    let mut view = View { bar: Bar::new(0, "steps", None), epochs: config.epochs };
     let model = train(config, training, validation, &args.output, origin, stop, &mut |event| {
         view.show(event);
     });
-    view.bar.finish_and_clear();
+    view.bar.clear();
     match model.map_err(|error| Failure::new(Exit::Input, error))? {
         Some(model) => {
             println!("{}", args.output.join("model.safetensors").display());
@@ -246,7 +245,7 @@ fn origin(headers: &[Header], preset: &Preset) -> Origin {
 
 /// Shows steps as a bar and epochs as lines.
 struct View {
-    bar: ProgressBar,
+    bar: Bar,
     epochs: usize,
 }
 
@@ -264,13 +263,13 @@ impl View {
             }
             Event::Step { epoch, step, steps, loss } => {
                 if step == 1 {
-                    self.bar.finish_and_clear();
-                    self.bar = bar(steps as u64, "steps");
+                    self.bar = Bar::new(steps as u64, "steps", None);
                 }
-                self.bar.set_position(step as u64);
-                self.bar.set_message(format!("epoch {epoch}/{}, loss {loss:.4}", self.epochs));
+                let state = format!("epoch {epoch}/{}, loss {loss:.4}", self.epochs);
+                self.bar.show(step as u64, &state);
             }
-            Event::Epoch(epoch) => self.bar.suspend(|| {
+            Event::Epoch(epoch) => {
+                self.bar.clear();
                 eprintln!(
                     "epoch {:3}: loss {:.4}, validation {:.4}, h/h_ocp {:.4} (scp {:.4}, uniform \
                      {:.4}), {:.0} states/s, {:.0} s",
@@ -283,7 +282,7 @@ impl View {
                     epoch.states_per_s,
                     epoch.seconds
                 );
-            }),
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ Examples:
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
     let run = Run::start(Options::new(&args.limits, verbosity))?;
-    let task = args.task.load()?;
+    let task = args.task.read(&|| run.reached())?.task;
     std::fs::write(&args.output, sas::write(&task))
         .with_context(|| format!("cannot write {}", args.output.display()))?;
     run.say(&format!(

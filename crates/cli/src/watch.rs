@@ -2,9 +2,9 @@
 //!
 //! Limits hold in every phase, also where no code looks at them: a thread watches the clock, the
 //! resident memory and Ctrl-C, and the allocator watches the memory.
-//! The search stops by itself; only if it does not within a grace period, or if the run is still
-//! translating or preprocessing, the run is ended from outside: the JSON object is written with
-//! what is known, and the process exits.
+//! Translation and search stop by themselves; only if they do not within a grace period, or if the
+//! heuristic is being built, the run is ended from outside: the JSON object is written with what
+//! is known, and the process exits.
 //!
 //! Invariant: the report is written once, by whoever claims the end first.
 
@@ -14,10 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
+use experiment::machine::{available_memory, resident_memory};
 use planner::search::{Limits, Statistics};
+use planner::translate::Interrupt;
 
 use crate::exit::{self, Exit};
+use crate::heuristic::Resources;
 use crate::memory;
+use crate::progress::CLEAR_LINE;
 use crate::report::{Report, Status};
 use crate::units::{parse_bytes, parse_duration, show_bytes};
 
@@ -50,7 +54,7 @@ impl Options {
     pub(crate) fn new(limits: &LimitArgs, verbosity: Verbosity) -> Options {
         Options {
             time_limit: limits.time_limit,
-            memory_limit: limits.memory_limit.or(memory::available().map(|bytes| bytes / 10 * 9)),
+            memory_limit: limits.memory_limit.or(available_memory().map(|bytes| bytes / 10 * 9)),
             json: None,
             verbosity,
             files: Vec::new(),
@@ -143,6 +147,19 @@ impl Run {
             memory_in_use: Some(memory::in_use),
             interrupt: Some(&self.interrupted),
         }
+    }
+
+    /// What may be used in all.
+    pub(crate) fn resources(&self) -> Resources {
+        Resources { time: self.options.time_limit, memory_bytes: self.memory_limit() }
+    }
+
+    /// The limit that the translation has reached; the allocator watches the memory.
+    pub(crate) fn reached(&self) -> Option<Interrupt> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Some(Interrupt::Cancelled);
+        }
+        self.deadline.filter(|&deadline| Instant::now() >= deadline).map(|_| Interrupt::OutOfTime)
     }
 
     /// Ends one phase and begins another.
@@ -279,8 +296,8 @@ impl Run {
             if self.deadline.is_some_and(|deadline| now >= deadline + GRACE) {
                 self.end_now(Status::OutOfTime);
             }
-            let resident = memory::resident().unwrap_or(0);
-            if self.memory_limit().is_some_and(|limit| resident > limit) {
+            let resident = resident_memory("self").unwrap_or(0);
+            if self.options.memory_limit.is_some_and(|limit| resident > limit) {
                 self.end_now(Status::OutOfMemory);
             }
             if self.options.verbosity != Verbosity::Quiet {
@@ -316,7 +333,7 @@ impl ProgressLine {
         ProgressLine { live: std::io::stderr().is_terminal(), shown: false, next: SILENCE }
     }
 
-    fn show(&mut self, run: &Run, resident: usize) {
+    fn show(&mut self, run: &Run, resident: u64) {
         let elapsed = run.started.elapsed();
         if elapsed < self.next {
             return;
@@ -327,7 +344,7 @@ impl ProgressLine {
             (elapsed * 2).min(elapsed + Duration::from_secs(60))
         };
         let known = run.known();
-        let memory = show_bytes(resident as u64);
+        let memory = show_bytes(resident);
         let doing = match known.phase {
             Phase::Translate => "translating".to_string(),
             Phase::Preprocess => "building the heuristic".to_string(),
@@ -343,14 +360,14 @@ impl ProgressLine {
         };
         drop(known);
         let text = format!("[{:.0} s, {memory}] {doing}", elapsed.as_secs_f64());
-        let text = if self.live { format!("\r\x1b[2K{text}") } else { format!("{text}\n") };
+        let text = if self.live { format!("{CLEAR_LINE}{text}") } else { format!("{text}\n") };
         self.shown = true;
         print(std::io::stderr(), &text);
     }
 
     fn clear(&self) {
         if self.live && self.shown {
-            print(std::io::stderr(), "\r\x1b[2K");
+            print(std::io::stderr(), CLEAR_LINE);
         }
     }
 }

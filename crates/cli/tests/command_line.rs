@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use assert_cmd::cargo::cargo_bin;
+use planner::testing::assert_snapshot;
 use serde_json::Value;
 
 fn examples() -> PathBuf {
@@ -14,7 +14,12 @@ fn examples() -> PathBuf {
 
 /// Runs the command in a folder.
 fn run_in(folder: &Path, args: &[&str]) -> Output {
-    Command::new(cargo_bin!("apportion")).args(args).current_dir(folder).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_apportion")).args(args).current_dir(folder).output().unwrap()
+}
+
+fn snapshot(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    folder.join(format!("command_line__{name}.snap"))
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -58,7 +63,7 @@ fn every_command_has_help_with_examples() {
 fn help_of_the_core_commands() {
     for name in ["translate", "validate"] {
         let help = run_in(&examples(), &[name, "--help"]);
-        insta::assert_snapshot!(format!("help-{name}"), text(&help.stdout));
+        assert_snapshot(&snapshot(&format!("help-{name}")), text(&help.stdout));
     }
 }
 
@@ -101,6 +106,8 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         &["plan", "domain.pddl", "three-boxes.pddl", "--time-limit", "soon"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--memory-limit", "4 gallons"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--verbose"],
+        &["plan", "domain.pddl", "three-boxes.pddl", "--refine", "5"],
+        &["explain", "domain.pddl", "three-boxes.pddl", "--bounds", "--eager"],
         &[
             "plan",
             "domain.pddl",
@@ -122,7 +129,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         let _ =
             writeln!(table, "{}{}[exit code {code}]\n", text(&output.stdout), text(&output.stderr));
     }
-    insta::assert_snapshot!("errors", table);
+    assert_snapshot(&snapshot("errors"), &table);
 }
 
 fn json(output: &Output) -> Value {
@@ -312,6 +319,15 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
     let result = json(&output);
     assert_eq!(result["status"], "out-of-time");
     assert!(result["total_s"].as_f64().unwrap() < 10.0);
+    // The translation noticed by itself: a run that is ended from outside says it twice.
+    let said = text(&output.stderr);
+    assert_eq!(said.matches("Time limit has been reached.").count(), 1, "{said}");
+    let output = run_in(
+        folder.path(),
+        &["translate", "domain.pddl", "problem.pddl", "--time-limit", "200ms"],
+    );
+    assert_eq!(output.status.code(), Some(23));
+    assert_eq!(text(&output.stderr), "error: translation stopped: out of time\n");
 
     // The same during search.
     write_lamps(folder.path(), 40);
@@ -341,7 +357,7 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
 fn ctrl_c_ends_with_what_is_known() {
     let folder = tempfile::tempdir().unwrap();
     write_lamps(folder.path(), 40);
-    let child = Command::new(cargo_bin!("apportion"))
+    let child = Command::new(env!("CARGO_BIN_EXE_apportion"))
         .args(["plan", "domain.pddl", "problem.pddl", "--heuristic", "blind", "--json", "out.json"])
         .args(["--memory-limit", "2GiB"])
         .current_dir(folder.path())

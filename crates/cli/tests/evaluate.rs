@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 
 fn evaluate(domain: &str, problem: &str, options: &[&str]) -> Output {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(domain);
     let files = ["domain", problem].map(|name| folder.join(format!("{name}.pddl")));
-    let mut command = Command::new(cargo_bin!("apportion"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apportion"));
     command.arg("evaluate").args(files).args(options).output().unwrap()
 }
 

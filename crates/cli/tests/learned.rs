@@ -1,16 +1,14 @@
 //! The learned heuristic and `explain` on the command line.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
-
-use assert_cmd::Command;
+use std::process::{Command, Output};
 
 fn example(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file)
 }
 
 fn apportion(arguments: &[&str], folder: &Path) -> Output {
-    let mut command = Command::cargo_bin("apportion").expect("the program is built");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apportion"));
     command.current_dir(folder).args(arguments).output().expect("it runs")
 }
 

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 
 /// Domain folder, problem, optimal cost (`None`: no plan).
@@ -23,7 +22,7 @@ fn example(domain: &str, file: &str) -> PathBuf {
 
 /// The heuristics that the command line offers.
 fn heuristics() -> Vec<String> {
-    let output = Command::new(cargo_bin!("apportion"))
+    let output = Command::new(env!("CARGO_BIN_EXE_apportion"))
         .args(["plan", "x.sas", "--heuristic", "?"])
         .output()
         .unwrap();
@@ -42,7 +41,7 @@ fn every_heuristic_finds_the_optimum_of_every_task() {
     for heuristic in &heuristics {
         for (domain, problem, optimum) in TASKS {
             let files = [example(domain, "domain"), example(domain, problem)];
-            let output = Command::new(cargo_bin!("apportion"))
+            let output = Command::new(env!("CARGO_BIN_EXE_apportion"))
                 .arg("plan")
                 .args(&files)
                 .args(["--heuristic", heuristic, "--time-limit", "60s", "--json", "-"])
@@ -58,7 +57,7 @@ fn every_heuristic_finds_the_optimum_of_every_task() {
             let expected = if optimum.is_some() { 0 } else { 11 };
             assert_eq!(output.status.code(), Some(expected), "{what}");
             if optimum.is_some() {
-                let valid = Command::new(cargo_bin!("apportion"))
+                let valid = Command::new(env!("CARGO_BIN_EXE_apportion"))
                     .arg("validate")
                     .args(&files)
                     .arg(&plan)

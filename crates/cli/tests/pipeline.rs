@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::process::Command;
 
-use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 
 /// Writes the gripper domain and tasks with these numbers of balls.
@@ -32,7 +31,7 @@ fn gripper(folder: &Path, balls: &[usize]) {
 
 /// Runs a command line in the folder; it must succeed. Returns what it prints.
 fn apportion(folder: &Path, command_line: &str) -> String {
-    let mut command = Command::new(cargo_bin!("apportion"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apportion"));
     let output = command.current_dir(folder).args(command_line.split(' ')).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{command_line}: {errors}");

@@ -19,9 +19,8 @@ use cpu::seconds;
 use lcp::graph::GraphKind;
 use lcp::wl::{FeatureGenerator, Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Abstractions, Pattern, PatternLimits, interesting_patterns};
-use planner::task::{Fact, Task, Value};
+use planner::task::{RandomWalk, Task, Value};
 use rand::SeedableRng;
-use rand::seq::IndexedRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustc_hash::FxHashSet;
 
@@ -89,16 +88,10 @@ fn patterns_of(task: &Task) -> Vec<Pattern> {
 fn walk(task: &Task, length: usize) -> Vec<Vec<Value>> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut states = vec![task.initial.clone()];
-    while states.len() < length {
-        let mut state = states.last().unwrap().clone();
-        let holds = |fact: &Fact| state[fact.var.index()] == fact.value;
-        let applicable: Vec<_> =
-            task.operators.iter().filter(|o| o.pre.iter().all(holds)).collect();
-        let Some(operator) = applicable.choose(&mut rng) else { break };
-        for fact in &operator.eff {
-            state[fact.var.index()] = fact.value;
-        }
-        states.push(state);
+    let mut walk = RandomWalk::new(task);
+    let mut state = task.initial.clone();
+    while states.len() < length && walk.step(&mut state, &mut rng).is_some() {
+        states.push(state.clone());
     }
     states
 }
@@ -115,7 +108,7 @@ fn sharing(name: &str, task: &Task, kind: GraphKind, iterations: usize, distance
     let (k, m) = (patterns.len(), task.operators.len());
     let (mut pattern_rows, mut operator_rows, mut tokens, mut operators) = (0, 0, 0, 0);
     for state in &states {
-        let rows = generator.state_rows(&abstractions, state);
+        let rows = generator.state_rows(state);
         let mut columns = vec![Vec::with_capacity(k); m];
         for p in 0..k {
             let pattern = rows.pattern(p);
@@ -184,7 +177,7 @@ fn speed(name: &str, task: &Task, kind: GraphKind, iterations: usize, distances:
     let mut operators = 0;
     for (p, states) in abstractions.ids().zip(&states) {
         for state in states {
-            let rows = generator.rows(&abstractions, p, state);
+            let rows = generator.rows(p, state);
             operators += rows.rows().map(|(_, n)| n as usize).sum::<usize>();
         }
     }
@@ -201,7 +194,7 @@ fn speed(name: &str, task: &Task, kind: GraphKind, iterations: usize, distances:
     let mut rows = 0;
     for (p, states) in abstractions.ids().zip(&states) {
         for state in states {
-            rows += generator.rows(&abstractions, p, state).num_rows();
+            rows += generator.rows(p, state).num_rows();
         }
     }
     let again = seconds() - start;

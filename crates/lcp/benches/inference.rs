@@ -81,10 +81,10 @@ fn measure(problem: &Path, task: &Task) -> f64 {
         let (mut predict, mut distances) = (0.0, 0.0);
         for state in states {
             let start = seconds();
-            let partitioning = predictor.predict(&abstractions, state);
+            let partitioning = predictor.predict(state);
             predict += seconds() - start;
             let start = seconds();
-            partitioning.evaluate(&abstractions, state, &mut scratch);
+            partitioning.evaluate(state, &mut scratch);
             distances += seconds() - start;
         }
         println!(
@@ -102,12 +102,12 @@ fn measure(problem: &Path, task: &Task) -> f64 {
     let mut dense_s = 0.0;
     let mut error = 0.0f32;
     for state in &states[..3] {
-        let rows = generator.state_rows(&abstractions, state);
+        let rows = generator.state_rows(state);
         let input = common::dense::Input::new(&abstractions, &rows, config.input);
         let start = seconds();
         let alpha = common::dense::forward(&weights, &input, TokenScope::Relevant);
         dense_s += (seconds() - start) / 3.0;
-        let shares = predictor.shares(&abstractions, state);
+        let shares = predictor.shares(state);
         for o in (0..input.operators).map(OpId::from) {
             for &(p, pair) in abstractions.operator_pairs(o) {
                 let expected = alpha[p.index() * input.operators + o.index()];

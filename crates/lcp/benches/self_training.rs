@@ -16,7 +16,6 @@ mod cpu;
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use cpu::seconds;
 use lcp::partitioner::Learned;
@@ -25,9 +24,10 @@ use lcp::self_training::walk::random_walk_states;
 use lcp::self_training::{SelfTraining, Session};
 use planner::abstraction::{Abstractions, INFINITY, PatternLimits, interesting_patterns};
 use planner::partition::{
-    CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner, Saturated, Uniform,
+    CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner, Request, Saturated, Uniform,
 };
 use planner::task::{Task, Value};
+use planner::work::{Budget, SECOND};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -120,7 +120,7 @@ fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<
     let unseen = states.split_off(states.len() - UNSEEN);
     let mut session = Session::new(task, &abstractions, &states, &settings);
     let prepared = seconds();
-    session.advance(&abstractions, &mut || seconds() - start < budget);
+    session.advance(&abstractions, &mut Budget::new((budget * SECOND as f64) as u64));
     session.finish(&abstractions);
     let speed = (session.steps() * settings.batch) as f64 / (seconds() - prepared);
     let best = session.best();
@@ -133,20 +133,21 @@ fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<
         Softmax::Masked,
         MEMORY_LIMIT,
     );
-    let mut learned = Learned::new(&abstractions, predictor, 0, usize::MAX);
+    let mut learned = Learned::new(predictor, 0, usize::MAX);
     let mut saturated = Saturated::new(&abstractions);
-    let time = Duration::from_millis(500);
-    let config = OcpConfig { gap: Some(GAP), time, ..OcpConfig::default() };
+    let mut uniform = Uniform::new(&abstractions);
+    let config = OcpConfig { gap: Some(GAP), ..OcpConfig::default() };
     let mut ocp = Ocp::with_config(&abstractions, config);
     let mut sums = [0.0; 3];
     let mut open = 0;
     for state in &unseen {
-        ocp.partition(&abstractions, state, None);
+        let half = &mut Budget::new(SECOND / 2);
+        ocp.partition(Request { state, beat: None, budget: half, elapsed: 0, initial: false });
         let bounds = ocp.bounds();
         open += usize::from(bounds.upper - bounds.lower > 1.01 * GAP * bounds.upper);
-        let partitioners: [&mut dyn Partitioner; 3] = [&mut learned, &mut saturated, &mut Uniform];
+        let partitioners: [&mut dyn Partitioner; 3] = [&mut learned, &mut saturated, &mut uniform];
         let values = partitioners.map(|partitioner| {
-            let found = partitioner.partition(&abstractions, state, None);
+            let found = partitioner.best_for(state);
             value(&abstractions, &found.expect("nothing to beat"), state)
         });
         let optimal = values.iter().fold(bounds.lower, |best, &h| best.max(h));
@@ -175,7 +176,7 @@ fn value(abstractions: &Abstractions, partitioning: &CostPartitioning, state: &[
     for p in abstractions.ids() {
         let projection = abstractions.projection(p);
         let PartitionScratch { distances, label_costs, path, .. } = &mut scratch;
-        projection.label_costs(partitioning.costs_of(abstractions, p), label_costs);
+        projection.label_costs(partitioning.costs_of(p), label_costs);
         let from = projection.abstract_state(state);
         match projection.shortest_path(from, label_costs, distances, path) {
             INFINITY => {}

@@ -6,6 +6,7 @@
 //! all patterns into shares of the operators' costs; [`model`] is a network in a file.
 
 pub mod graph;
+pub mod learning;
 pub mod wl;
 
 pub mod network;

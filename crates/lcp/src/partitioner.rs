@@ -4,9 +4,13 @@
 //! With it, a few steps of Lagrangian ascent begin at the predicted shares instead of at equal
 //! ones, which is most of the way.
 
+use std::sync::Arc;
+
 use planner::abstraction::Abstractions;
-use planner::partition::{CostPartitioning, Lagrangian, LagrangianConfig, Partitioner, Start};
-use planner::task::{Cost, Value};
+use planner::partition::{
+    CostPartitioning, Lagrangian, LagrangianConfig, Partitioner, Request, Start,
+};
+use planner::task::Cost;
 
 use crate::predict::Predictor;
 
@@ -18,15 +22,10 @@ pub struct Learned {
 
 impl Learned {
     /// Predictions with `refine` steps of ascent each, which keeps at most `max_bytes`.
-    pub fn new(
-        abstractions: &Abstractions,
-        predictor: Predictor,
-        refine: usize,
-        max_bytes: usize,
-    ) -> Learned {
-        let (steps, start) = (refine, Start::Uniform);
-        let config = LagrangianConfig { steps, start, max_bytes, ..LagrangianConfig::default() };
-        let refinement = (refine > 0).then(|| Lagrangian::new(abstractions, config));
+    pub fn new(predictor: Predictor, refine: usize, max_bytes: usize) -> Learned {
+        let config = LagrangianConfig { steps: refine, start: Start::Uniform, max_bytes };
+        let ascent = || Lagrangian::new(predictor.abstractions(), config);
+        let refinement = (refine > 0).then(ascent);
         Learned { predictor, refinement }
     }
 }
@@ -36,19 +35,23 @@ impl Partitioner for Learned {
         "lcp"
     }
 
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        match &mut self.refinement {
-            None => Some(self.predictor.predict(abstractions, state)),
-            Some(ascent) => {
-                let shares = self.predictor.shares(abstractions, state);
-                ascent.partition_from(abstractions, state, shares, beat)
-            }
-        }
+    fn abstractions(&self) -> &Arc<Abstractions> {
+        self.predictor.abstractions()
+    }
+
+    fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        let Some(ascent) = &mut self.refinement else {
+            let found = self.predictor.predict(request.state);
+            request.budget.spend(self.predictor.take_work());
+            return Some(found);
+        };
+        self.predictor.shares(request.state);
+        request.budget.spend(self.predictor.take_work());
+        ascent.partition_from(self.predictor.last_shares(), request)
+    }
+
+    fn ceiling(&self) -> Option<Cost> {
+        self.refinement.as_ref().and_then(Lagrangian::ceiling)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use planner::abstraction::{Abstractions, Pattern};
 use planner::partition::CostPartitioning;
 use planner::task::{OpId, Task, Value};
+use planner::work::Work;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,15 @@ pub enum Softmax {
     /// All patterns, as in the paper: what a pattern cannot use is lost.
     Paper,
 }
+
+/// Multiplications of the network in a unit of work: they are made in vectors.
+const PER_UNIT: u64 = 4;
+
+/// The work for a token: finding it, and its share.
+const TOKEN: Work = 10;
+
+/// The work for the features of an operator in an abstract state seen for the first time.
+const FEATURE: Work = 100;
 
 /// Bytes of features and tokens that a predictor keeps unless told otherwise.
 pub const MEMORY_LIMIT: usize = 512 << 20;
@@ -148,6 +158,7 @@ impl TaskPositions {
 
 /// A model at work on one task.
 pub struct Predictor {
+    abstractions: Arc<Abstractions>,
     features: FeatureGenerator,
     inference: Inference,
     places: TaskPositions,
@@ -162,6 +173,7 @@ pub struct Predictor {
     token: Vec<u32>,
     scores: Vec<f32>,
     shares: Vec<f32>,
+    work: Work,
 }
 
 impl Predictor {
@@ -171,7 +183,7 @@ impl Predictor {
     /// Prepares a model for a task; it keeps about `memory_limit` bytes at most.
     pub fn new(
         task: &Task,
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         model: &Model,
         softmax: Softmax,
         memory_limit: usize,
@@ -183,7 +195,7 @@ impl Predictor {
     /// Prepares a network and its vocabulary for a task.
     pub fn from_parts(
         task: &Task,
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         vocabulary: Arc<Vocabulary>,
         weights: Weights,
         softmax: Softmax,
@@ -192,6 +204,7 @@ impl Predictor {
         let places = TaskPositions::new(abstractions, &weights.config, softmax);
         let features = FeatureGenerator::new(task, abstractions, vocabulary, memory_limit / 4);
         Predictor {
+            abstractions: Arc::clone(abstractions),
             generation: features.generation(),
             features,
             inference: Inference::new(weights, memory_limit / 2),
@@ -203,29 +216,45 @@ impl Predictor {
             memory_limit: memory_limit / 4,
             scores: Vec::new(),
             shares: vec![0.0; abstractions.num_pairs()],
+            work: 0,
         }
     }
 
+    /// The projections that it predicts for.
+    pub fn abstractions(&self) -> &Arc<Abstractions> {
+        &self.abstractions
+    }
+
+    /// Roughly the work done since this was asked last.
+    pub fn take_work(&mut self) -> Work {
+        std::mem::take(&mut self.work) + self.inference.take_multiplications() / PER_UNIT
+    }
+
     /// The share of its operator's cost that each pair receives in a state.
-    pub fn shares(&mut self, abstractions: &Abstractions, state: &[Value]) -> &[f32] {
+    pub fn shares(&mut self, state: &[Value]) -> &[f32] {
         let bytes = 4 * self.tokens.len() + Predictor::ENTRY_BYTES * self.known.len();
         if self.inference.is_full() || bytes > self.memory_limit {
             self.forget();
         }
-        self.find_tokens(abstractions, state);
+        self.find_tokens(state);
+        self.work += TOKEN * self.token.len() as Work;
         let positions = &self.places.positions;
         self.inference.score(positions, &mut self.token, &mut self.scores);
         self.places.shares(&self.scores, &mut self.shares);
         &self.shares
     }
 
+    /// The shares of the state asked about last.
+    pub fn last_shares(&self) -> &[f32] {
+        &self.shares
+    }
+
     /// The predicted partitioning for a state.
-    pub fn predict(&mut self, abstractions: &Abstractions, state: &[Value]) -> CostPartitioning {
-        let softmax = self.softmax;
-        let shares = self.shares(abstractions, state);
-        match softmax {
-            Softmax::Masked => CostPartitioning::from_weights(abstractions, shares),
-            Softmax::Paper => floor_shares(abstractions, shares),
+    pub fn predict(&mut self, state: &[Value]) -> CostPartitioning {
+        self.shares(state);
+        match self.softmax {
+            Softmax::Masked => CostPartitioning::from_weights(&self.abstractions, &self.shares),
+            Softmax::Paper => floor_shares(&self.abstractions, &self.shares),
         }
     }
 
@@ -244,11 +273,12 @@ impl Predictor {
     }
 
     /// Sets `token` to the tokens of the state's positions after the first action attention.
-    fn find_tokens(&mut self, abstractions: &Abstractions, state: &[Value]) {
+    fn find_tokens(&mut self, state: &[Value]) {
+        let abstractions = Arc::clone(&self.abstractions);
         let ranks = || abstractions.projections().iter().map(|p| p.abstract_state(state));
         let is_known = |(p, rank): (usize, u32)| self.known.contains_key(&(p as u32, rank));
         if !ranks().enumerate().all(is_known) {
-            self.compute_tokens(abstractions, state);
+            self.compute_tokens(state);
         }
         for (p, rank) in ranks().enumerate() {
             let start = self.known[&(p as u32, rank)] as usize;
@@ -260,8 +290,9 @@ impl Predictor {
     }
 
     #[cold]
-    fn compute_tokens(&mut self, abstractions: &Abstractions, state: &[Value]) {
-        let rows = self.features.state_rows(abstractions, state);
+    fn compute_tokens(&mut self, state: &[Value]) {
+        let abstractions = &self.abstractions;
+        let rows = self.features.state_rows(state);
         // The rows of this state are complete, but older row numbers may have become invalid.
         if rows.generation() != self.generation {
             self.generation = rows.generation();
@@ -276,6 +307,7 @@ impl Predictor {
             }
             let start = self.tokens.len();
             self.places.feature_rows(rows.pattern(p.index()), p.index(), &mut self.tokens);
+            self.work += FEATURE * (self.tokens.len() - start) as Work;
             self.inference.attend_pattern(rows.row_table(), &mut self.tokens[start..]);
             self.known.insert((p.0, rank), start as u32);
         }
@@ -289,7 +321,7 @@ pub fn patterns_of(abstractions: &Abstractions) -> Vec<Pattern> {
 
 /// The paper's partitioning: each share rounded down, the rest lost; if some share is no number,
 /// the operators concerned are divided uniformly.
-fn floor_shares(abstractions: &Abstractions, shares: &[f32]) -> CostPartitioning {
+fn floor_shares(abstractions: &Arc<Abstractions>, shares: &[f32]) -> CostPartitioning {
     if shares.iter().any(|share| !share.is_finite()) {
         return CostPartitioning::from_weights(abstractions, shares);
     }

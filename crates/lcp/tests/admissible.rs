@@ -18,11 +18,12 @@ use planner::partition::Ocp;
 use planner::search::{Config, Outcome, astar};
 use planner::task::{Cost, Task};
 use planner::testing::{StateSpace, TestRng, random_task, rng};
+use planner::work::Budget;
 use rand::RngExt;
 
 fn projections(task: &Task) -> Arc<Abstractions> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    Arc::new(Abstractions::new(task, &patterns))
+    Abstractions::new(task, &patterns)
 }
 
 /// The vocabulary of the initial state of a task.
@@ -60,21 +61,15 @@ fn broken_weights(config: &NetworkConfig, rng: &mut TestRng) -> Vec<(&'static st
     ]
 }
 
-fn check(
-    what: &str,
-    task: &Task,
-    space: &StateSpace,
-    make: &dyn Fn() -> (Arc<Abstractions>, Learned),
-) {
-    let (abstractions, learned) = make();
-    let mut every_state = EveryState::new(abstractions, learned);
-    let (abstractions, learned) = make();
-    let mut lazy = Lazy::new(abstractions, learned, 1 << 20);
+fn check(what: &str, task: &Task, space: &StateSpace, make: &dyn Fn() -> Learned) {
+    let mut every_state = EveryState::new(make());
+    let mut lazy = Lazy::new(make(), 1 << 20);
     for (state, distance) in space.states.iter().zip(&space.distances) {
         let own = every_state.evaluate(state);
-        let improved = lazy.improve(state);
+        lazy.begin(state);
+        let improved = lazy.evaluate(state);
         assert!(improved >= own, "{what}: what was made for a state is not used there");
-        for estimate in [own, improved, lazy.evaluate(state)] {
+        for estimate in [own, improved] {
             match (estimate, distance) {
                 (Estimate::AtLeast(h), Some(distance)) => assert!(h <= *distance, "{what}"),
                 (Estimate::DeadEnd, Some(_)) => panic!("{what}: a dead end that is none"),
@@ -84,13 +79,9 @@ fn check(
     }
     let optimum = space.states.iter().position(|state| *state == task.initial);
     let optimum = space.distances[optimum.expect("the initial state is a state")];
-    let (abstractions, learned) = make();
-    let every_state: Box<dyn Heuristic> = Box::new(EveryState::new(abstractions, learned));
-    let (abstractions, learned) = make();
-    let stored: Box<dyn Heuristic> =
-        Box::new(Stored::new(abstractions, learned, StoredConfig::default()));
-    let (abstractions, learned) = make();
-    let lazy: Box<dyn Heuristic> = Box::new(Lazy::new(abstractions, learned, 1 << 20));
+    let every_state: Box<dyn Heuristic> = Box::new(EveryState::new(make()));
+    let stored: Box<dyn Heuristic> = Box::new(Stored::new(make(), StoredConfig::default()));
+    let lazy: Box<dyn Heuristic> = Box::new(Lazy::new(make(), 1 << 20));
     for mut heuristic in [every_state, stored, lazy] {
         let found: Option<Cost> = match astar(task, &mut heuristic, Config::default()).outcome {
             Outcome::Solved(plan) => Some(plan.cost),
@@ -127,8 +118,7 @@ fn no_weights_make_the_heuristic_inadmissible() {
                                 softmax,
                                 1 << 16,
                             );
-                            let learned = Learned::new(&abstractions, predictor, refine, 1 << 20);
-                            (abstractions.clone(), learned)
+                            Learned::new(predictor, refine, 1 << 20)
                         });
                     }
                 }
@@ -152,9 +142,9 @@ fn no_prediction_exceeds_the_optimal_partitioning() {
         let softmax = if seed % 2 == 0 { Softmax::Masked } else { Softmax::Paper };
         let predictor =
             Predictor::from_parts(&task, &abstractions, vocabulary, weights, softmax, 1 << 16);
-        let learned = Learned::new(&abstractions, predictor, [0, 3][(seed % 3 == 0) as usize], 0);
-        let mut learned = EveryState::new(abstractions.clone(), learned);
-        let mut optimal = EveryState::new(abstractions.clone(), Ocp::new(&abstractions));
+        let learned = Learned::new(predictor, [0, 3][(seed % 3 == 0) as usize], 0);
+        let mut learned = EveryState::new(learned);
+        let mut optimal = EveryState::new(Ocp::new(&abstractions));
         for (state, _) in StateSpace::new(&task).reachable().take(10) {
             match (learned.evaluate(state), optimal.evaluate(state)) {
                 (Estimate::AtLeast(h), Estimate::AtLeast(optimum)) => {
@@ -177,8 +167,8 @@ fn a_self_trained_network_is_admissible_and_learns() {
         let abstractions = projections(&task);
         let settings = SelfTraining { steps: 100, ..SelfTraining::default() };
         let untrained = SelfTraining { steps: 0, ..settings.clone() };
-        before += train(&task, &abstractions, None, &untrained, &mut || true).bound;
-        let trained = train(&task, &abstractions, None, &settings, &mut || true);
+        before += train(&task, &abstractions, None, &untrained, &mut Budget::unlimited()).bound;
+        let trained = train(&task, &abstractions, None, &settings, &mut Budget::unlimited());
         after += trained.bound;
         check(&format!("task {seed}, trained"), &task, &space, &|| {
             let predictor = Predictor::from_parts(
@@ -189,7 +179,7 @@ fn a_self_trained_network_is_admissible_and_learns() {
                 Softmax::Masked,
                 1 << 20,
             );
-            (abstractions.clone(), Learned::new(&abstractions, predictor, 0, 1 << 20))
+            Learned::new(predictor, 0, 1 << 20)
         });
     }
     assert!(after > before, "training raised the bound from {before} to {after}");
@@ -202,10 +192,10 @@ fn training_goes_on_from_a_network_and_never_ends_below_it() {
         let task = random_task(seed);
         let abstractions = projections(&task);
         let little = SelfTraining { steps: 5, race: false, ..SelfTraining::default() };
-        let first = train(&task, &abstractions, None, &little, &mut || true);
+        let first = train(&task, &abstractions, None, &little, &mut Budget::unlimited());
         let start = Some((first.vocabulary.clone(), first.weights.clone()));
         let more = SelfTraining { steps: 100, ..little };
-        let second = train(&task, &abstractions, start, &more, &mut || true);
+        let second = train(&task, &abstractions, start, &more, &mut Budget::unlimited());
         assert!(second.bound >= first.bound, "task {seed}: {} < {}", second.bound, first.bound);
         (before, after) = (before + first.bound, after + second.bound);
     }
@@ -217,6 +207,6 @@ fn the_same_seed_trains_the_same_network() {
     let task = random_task(3);
     let abstractions = projections(&task);
     let settings = SelfTraining { steps: 40, ..SelfTraining::default() };
-    let train = || train(&task, &abstractions, None, &settings, &mut || true);
+    let train = || train(&task, &abstractions, None, &settings, &mut Budget::unlimited());
     assert_eq!(train().weights, train().weights);
 }

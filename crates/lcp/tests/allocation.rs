@@ -56,7 +56,7 @@ fn cached_look_ups_do_not_allocate() {
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             let mut sum = 0;
             for state in &states {
-                let rows = generator.state_rows(&abstractions, state);
+                let rows = generator.state_rows(state);
                 for p in 0..rows.num_patterns() {
                     let pattern = rows.pattern(p);
                     sum += pattern.rows().map(|(row, n)| row.0 + n).sum::<u32>() as usize;

@@ -77,7 +77,7 @@ fn rows(task: &Task, vocabulary: &Arc<Vocabulary>, patterns: &[Pattern], renamed
             };
             let mut facts: Vec<String> = pattern.variables().iter().map(fact).collect();
             facts.sort();
-            let rows = generator.state_rows(&abstractions, &state);
+            let rows = generator.state_rows(&state);
             let distinct: Vec<_> = rows.pattern(p).rows().collect();
             for op in task.operator_ids() {
                 let row = distinct[rows.pattern(p).row_of_operator(op)].0;

@@ -16,7 +16,7 @@ mod oracle;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oracle::{Row, rows};
+use oracle::{Row, solved, task};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{EveryState, Heuristic, Maximum};
 use planner::partition::{Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated};
@@ -37,34 +37,35 @@ fn main() {
 
 /// Tasks whose search took long enough there to be measured, and not too long here.
 fn every_state(is_asked: impl Fn(&Row) -> bool) {
-    let measurable = |row: &Row| row.search_s.is_some_and(|s| (0.5..15.0).contains(&s));
+    let measurable =
+        |row: &Row| row.number("search_s").is_some_and(|s: f64| (0.5..15.0).contains(&s));
     // Every third: the many miconic tasks are alike.
-    let chosen = rows("scp").into_iter().filter(measurable).step_by(3).filter(is_asked);
+    let chosen = solved("scp").into_iter().filter(measurable).step_by(3).filter(is_asked);
     println!(
         "{:<44} {:>9} {:>9} {:>8} {:>8} {:>6}",
         "scp, every state", "expanded", "Scorpion", "µs/state", "Scorpion", "times"
     );
     let (mut speed, mut effort, mut count) = (0.0, 0.0, 0);
     for row in chosen {
-        let task = row.task();
+        let task = task(&row.problem);
         let (result, seconds) = search(&task, |abstractions| {
             let scp = Saturated::new(&abstractions);
-            Box::new(EveryState::with_memory(abstractions, scp, usize::MAX))
+            Box::new(EveryState::with_memory(scp, usize::MAX))
         });
         let Outcome::Solved(plan) = result.outcome else { panic!("{row:?} is solvable") };
-        assert_eq!(plan.cost, row.cost, "{row:?}");
+        assert_eq!(plan.cost, row.count("cost"), "{row:?}");
         let expanded = result.statistics.expanded;
         let micros = seconds * 1e6 / result.statistics.evaluated as f64;
-        let evaluated = row.evaluated.expect("measured rows have it") as f64;
-        let reference = row.search_s.expect("chosen by it") * 1e6 / evaluated;
+        let evaluated = row.count("evaluated") as f64;
+        let reference = row.number::<f64>("search_s").expect("chosen by it") * 1e6 / evaluated;
         let name = row.problem.display().to_string();
         println!(
             "{name:<44} {expanded:>9} {:>9} {micros:>8.1} {reference:>8.1} {:>6.2}",
-            row.expanded,
+            row.count("expanded"),
             reference / micros
         );
         speed += (reference / micros).ln();
-        effort += (expanded as f64 / row.expanded as f64).ln();
+        effort += (expanded as f64 / row.count("expanded") as f64).ln();
         count += 1;
     }
     if count == 0 {
@@ -78,30 +79,30 @@ fn every_state(is_asked: impl Fn(&Row) -> bool) {
 
 /// Solved tasks whose search took long enough there to be measured.
 fn optimal(is_asked: impl Fn(&Row) -> bool) {
-    let measurable = |row: &Row| row.search_s.is_some_and(|s| s > 0.02);
+    let measurable = |row: &Row| row.number("search_s").is_some_and(|s: f64| s > 0.02);
     println!(
         "{:<44} {:>9} {:>9} {:>8} {:>8} {:>6}",
         "ocp, every state", "to jump", "Scorpion", "µs/state", "Scorpion", "times"
     );
     let (mut speed, mut count) = (0.0, 0);
-    for row in rows("ocp").into_iter().filter(measurable).filter(is_asked) {
-        let task = row.task();
+    for row in solved("ocp").into_iter().filter(measurable).filter(is_asked) {
+        let task = task(&row.problem);
         let (result, seconds) = search(&task, |abstractions| {
             let ocp = Ocp::new(&abstractions);
-            Box::new(EveryState::new(abstractions, ocp))
+            Box::new(EveryState::new(ocp))
         });
         let Outcome::Solved(plan) = result.outcome else { panic!("{row:?} is solvable") };
-        assert_eq!(plan.cost, row.cost, "{row:?}");
-        assert_eq!(result.statistics.initial_h, Some(row.initial_h), "{row:?}");
+        assert_eq!(plan.cost, row.count("cost"), "{row:?}");
+        assert_eq!(result.statistics.initial_h, row.number("h_init"), "{row:?}");
         let to_jump = result.statistics.expanded_until_last_jump;
-        assert_eq!(to_jump, row.expanded_until_last_jump, "{row:?}");
+        assert_eq!(to_jump, row.count("expanded_until_last_jump"), "{row:?}");
         let micros = seconds * 1e6 / result.statistics.evaluated as f64;
-        let evaluated = row.evaluated.expect("measured rows have it") as f64;
-        let reference = row.search_s.expect("chosen by it") * 1e6 / evaluated;
+        let evaluated = row.count("evaluated") as f64;
+        let reference = row.number::<f64>("search_s").expect("chosen by it") * 1e6 / evaluated;
         println!(
             "{:<44} {to_jump:>9} {:>9} {micros:>8.1} {reference:>8.1} {:>6.2}",
             row.problem.display().to_string(),
-            row.expanded_until_last_jump,
+            row.count("expanded_until_last_jump"),
             reference / micros
         );
         assert!(micros <= reference, "slower than Scorpion");
@@ -134,9 +135,9 @@ fn search(
 }
 
 fn stored(is_asked: impl Fn(&Row) -> bool) {
-    let row = rows("scp").into_iter().find(|row| row.problem.ends_with("probBLOCKS-9-0.pddl"));
+    let row = solved("scp").into_iter().find(|row| row.problem.ends_with("probBLOCKS-9-0.pddl"));
     let Some(row) = row.filter(is_asked) else { return };
-    let task = row.task();
+    let task = task(&row.problem);
     let abstractions = abstractions(&task);
     let mut rng = rng(1);
     let mut walk = RandomWalk::new(&task);
@@ -150,7 +151,7 @@ fn stored(is_asked: impl Fn(&Row) -> bool) {
     let partitionings: Vec<_> = states
         .iter()
         .step_by(states.len() / 10)
-        .filter_map(|state| ascent.partition(&abstractions, state, None))
+        .filter_map(|state| ascent.best_for(state))
         .collect();
     let mut maximum = Maximum::new(abstractions, &partitionings);
     let started = processor_time();
@@ -168,7 +169,7 @@ fn stored(is_asked: impl Fn(&Row) -> bool) {
 
 fn abstractions(task: &Task) -> Arc<Abstractions> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    Arc::new(Abstractions::new(task, &patterns))
+    Abstractions::new(task, &patterns)
 }
 
 /// The processor time of this thread, or, where it cannot be read, the time of day.

@@ -64,13 +64,13 @@ fn ours(domain: &Path, problem: &Path) -> usize {
 }
 
 fn main() {
-    let shared = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
+    let Some(benchmarks) = planner::testing::shared("benchmarks/paper") else { return };
     // An argument restricts the set to tasks whose path contains it.
     let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
-    let mut tasks = tasks(&shared.join("benchmarks/paper"));
+    let mut tasks = tasks(&benchmarks);
     tasks.retain(|(_, problem)| problem.to_string_lossy().contains(&filter));
     if tasks.is_empty() {
-        eprintln!("SKIPPED: no benchmarks at {}", shared.display());
+        eprintln!("no task has `{filter}` in its path");
         return;
     }
     let mut slowest = (0.0, String::new());

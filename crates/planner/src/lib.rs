@@ -26,9 +26,11 @@
 pub mod pddl;
 pub mod task;
 pub mod translate;
+
 pub mod work;
 
 pub mod abstraction;
+pub mod estimate;
 pub mod partition;
 
 pub mod heuristic;

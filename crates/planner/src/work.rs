@@ -12,6 +12,30 @@ pub type Work = u64;
 /// A second of the machine that units were calibrated on.
 pub const SECOND: Work = 1_000_000_000;
 
+/// Relaxing a transition of a projection, in integers.
+pub const ARC: Work = 4;
+
+/// Relaxing a transition in floating-point numbers, for one state.
+pub const FLOAT_ARC: Work = 8;
+
+/// Preparing an entry of a sparse matrix for factorisation, ordering included.
+pub const ENTRY: Work = 500;
+
+/// A multiplication in the factorisation of a sparse matrix.
+pub const FLOP: Work = 1;
+
+/// Reading or writing the cost of a pair of a projection and an operator.
+pub const PAIR: Work = 2;
+
+/// Computing the rank of a state in a projection.
+pub const RANK: Work = 1;
+
+/// Reading and adding a row of the store's tables.
+pub const ROW: Work = 2;
+
+/// What a search spends on a new state besides evaluating it.
+pub const STATE: Work = 200;
+
 /// How much may still be done.
 ///
 /// Spending never fails: work is counted when it has been done, and whoever does it looks at

@@ -1,8 +1,6 @@
 //! Random ADL tasks, with conditional effects and axioms: projections hold every transition, every
 //! heuristic is admissible in every state, and A* finds the optimum with each.
 
-use std::sync::Arc;
-
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Blind, Estimate, EveryState, HMax, Heuristic, Maximum};
 use planner::heuristic::{Stored, StoredConfig};
@@ -24,8 +22,7 @@ fn num_states(task: &Task) -> usize {
 
 fn heuristics(task: &Task, size: usize) -> Vec<(&'static str, Box<dyn Heuristic>)> {
     let patterns = interesting_patterns(task, size, &PatternLimits::default());
-    let abstractions = Arc::new(Abstractions::new(task, &patterns));
-    let a = || abstractions.clone();
+    let abstractions = Abstractions::new(task, &patterns);
     let config = ZeroOneConfig { samples: 5, patience: 2, ..ZeroOneConfig::default() };
     let zero_one = zero_one_partitionings(task, &abstractions, &config);
     let saturated = Saturated::new(&abstractions);
@@ -33,12 +30,12 @@ fn heuristics(task: &Task, size: usize) -> Vec<(&'static str, Box<dyn Heuristic>
     vec![
         ("blind", Box::new(Blind::new(task))),
         ("hmax", Box::new(HMax::new(task))),
-        ("uniform", Box::new(EveryState::new(a(), Uniform))),
-        ("gzocp", Box::new(Maximum::new(a(), &zero_one))),
-        ("scp", Box::new(EveryState::new(a(), saturated.clone()))),
-        ("ocp", Box::new(EveryState::new(a(), Ocp::new(&abstractions)))),
-        ("lagrangian", Box::new(EveryState::new(a(), lagrangian))),
-        ("stored", Box::new(Stored::new(a(), saturated, StoredConfig::default()))),
+        ("uniform", Box::new(EveryState::new(Uniform::new(&abstractions)))),
+        ("gzocp", Box::new(Maximum::new(abstractions.clone(), &zero_one))),
+        ("scp", Box::new(EveryState::new(saturated.clone()))),
+        ("ocp", Box::new(EveryState::new(Ocp::new(&abstractions)))),
+        ("lagrangian", Box::new(EveryState::new(lagrangian))),
+        ("stored", Box::new(Stored::new(saturated, StoredConfig::default()))),
     ]
 }
 

@@ -23,11 +23,11 @@ fn search(task: &Task, mut heuristic: impl Heuristic) -> (Option<Cost>, SearchRe
 }
 
 /// Expansions and partitionings made, eagerly and lazily, on one task.
-fn compare<P: Partitioner>(task: &Task, make: &dyn Fn(&Abstractions) -> P) -> [[u64; 2]; 2] {
+fn compare<P: Partitioner>(task: &Task, make: &dyn Fn(&Arc<Abstractions>) -> P) -> [[u64; 2]; 2] {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    let abstractions = Arc::new(Abstractions::new(task, &patterns));
-    let eager = EveryState::new(abstractions.clone(), make(&abstractions));
-    let lazy = Lazy::new(abstractions.clone(), make(&abstractions), 1 << 20);
+    let abstractions = Abstractions::new(task, &patterns);
+    let eager = EveryState::new(make(&abstractions));
+    let lazy = Lazy::new(make(&abstractions), 1 << 20);
     let (expected, eager) = search(task, eager);
     let (cost, lazy) = search(task, lazy);
     assert_eq!(cost, expected);
@@ -45,7 +45,7 @@ fn lazy_evaluation_finds_the_same_cost_with_fewer_partitionings() {
     for seed in 0..400 {
         let task = random_task(seed);
         let found = match seed % 3 {
-            0 => compare(&task, &|_| Uniform),
+            0 => compare(&task, &|abstractions| Uniform::new(abstractions)),
             1 => compare(&task, &|abstractions| Saturated::new(abstractions)),
             _ => compare(&task, &|abstractions| Ocp::new(abstractions)),
         };
@@ -64,9 +64,9 @@ fn lazy_evaluation_works_without_memory() {
     for seed in 0..100 {
         let task = random_task(seed);
         let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
-        let abstractions = Arc::new(Abstractions::new(&task, &patterns));
-        let (expected, _) = search(&task, EveryState::new(abstractions.clone(), Uniform));
-        let (cost, result) = search(&task, Lazy::new(abstractions, Uniform, 0));
+        let abstractions = Abstractions::new(&task, &patterns);
+        let (expected, _) = search(&task, EveryState::new(Uniform::new(&abstractions)));
+        let (cost, result) = search(&task, Lazy::new(Uniform::new(&abstractions), 0));
         assert_eq!(cost, expected, "task {seed}");
         assert_eq!(result.statistics.heuristic.table_bytes, 0);
     }

@@ -2,19 +2,22 @@
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
+use std::sync::Arc;
+
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::Estimate;
 use planner::partition::{
     CostPartitioning, InteriorSolver, Lagrangian, LagrangianConfig, Ocp, OcpConfig,
-    PartitionScratch, Partitioner, Saturated, Start, Uniform, ZeroOneConfig,
+    PartitionScratch, Partitioner, Request, Saturated, Start, Uniform, ZeroOneConfig,
     zero_one_partitionings,
 };
 use planner::task::{Cost, Task, Value};
 use planner::testing::{StateSpace, random_task, rng};
+use planner::work::Budget;
 use proptest::prelude::*;
 use rand::RngExt;
 
-fn abstractions(task: &Task) -> Abstractions {
+fn abstractions(task: &Task) -> Arc<Abstractions> {
     Abstractions::new(task, &interesting_patterns(task, 2, &PatternLimits::default()))
 }
 
@@ -94,9 +97,9 @@ fn some_states(
     states
 }
 
-fn value(abstractions: &Abstractions, partitioner: &mut dyn Partitioner, state: &[Value]) -> Cost {
-    let partitioning = partitioner.partition(abstractions, state, None).expect("nothing to beat");
-    match partitioning.evaluate(abstractions, state, &mut PartitionScratch::default()) {
+fn value(partitioner: &mut dyn Partitioner, state: &[Value]) -> Cost {
+    let partitioning = partitioner.best_for(state).expect("nothing to beat");
+    match partitioning.evaluate(state, &mut PartitionScratch::default()) {
         Estimate::AtLeast(h) => h,
         Estimate::DeadEnd => panic!("the state is no dead end of the projections"),
     }
@@ -114,7 +117,7 @@ proptest! {
         let mut ocp = Ocp::with_config(&abstractions, bounded);
         for (state, h_star) in some_states(&task, &abstractions, seed) {
             let optimum = linear_program(&abstractions, &state);
-            let h = value(&abstractions, &mut ocp, &state);
+            let h = value(&mut ocp, &state);
             // What rounds up is a matter of accuracy only just above an integer.
             prop_assert!(h as f64 >= (optimum - 0.011).ceil(), "{h} is below {optimum}");
             prop_assert!((h as f64) < optimum + 1.0 + 1e-6, "{h} is above {optimum}");
@@ -126,7 +129,7 @@ proptest! {
             // One that keeps nothing has only what the state itself needs.
             let nothing = OcpConfig { max_bytes: 0, ..OcpConfig::default() };
             let mut forgetful = Ocp::with_config(&abstractions, nothing);
-            value(&abstractions, &mut forgetful, &state);
+            value(&mut forgetful, &state);
             prop_assert!(ocp.memory_bytes() <= forgetful.memory_bytes() + max_bytes);
         }
         prop_assert_eq!(ocp.statistics().open, 0);
@@ -139,7 +142,7 @@ proptest! {
         let mut interior = InteriorSolver::new(&abstractions);
         for (state, _) in some_states(&task, &abstractions, seed).into_iter().take(2) {
             let optimum = linear_program(&abstractions, &state);
-            let solution = interior.solve(&abstractions, &state).expect("no dead end");
+            let solution = interior.solve(&state).expect("no dead end");
             prop_assert!((solution.value - optimum).abs() <= 1e-5 * optimum.max(1.0));
             for o in task.operator_ids() {
                 let pairs = abstractions.operator_pairs(o);
@@ -148,7 +151,7 @@ proptest! {
             }
             let partitioning = CostPartitioning::from_weights(&abstractions, &solution.shares);
             let estimate =
-                partitioning.evaluate(&abstractions, &state, &mut PartitionScratch::default());
+                partitioning.evaluate(&state, &mut PartitionScratch::default());
             let Estimate::AtLeast(h) = estimate else { panic!("no dead end") };
             prop_assert!(h as f64 >= (optimum - 0.02).ceil(), "{h} is below {optimum}");
         }
@@ -162,7 +165,7 @@ proptest! {
         let cold =
             LagrangianConfig { steps: 60, start: Start::Uniform, ..LagrangianConfig::default() };
         let mut others: [Box<dyn Partitioner>; 4] = [
-            Box::new(Uniform),
+            Box::new(Uniform::new(&abstractions)),
             Box::new(Saturated::new(&abstractions)),
             Box::new(Lagrangian::new(&abstractions, LagrangianConfig::default())),
             Box::new(Lagrangian::new(&abstractions, cold)),
@@ -171,13 +174,13 @@ proptest! {
         let zero_one = zero_one_partitionings(&task, &abstractions, &config);
         let mut scratch = PartitionScratch::default();
         for (state, _) in some_states(&task, &abstractions, seed) {
-            let optimal = value(&abstractions, &mut ocp, &state);
+            let optimal = value(&mut ocp, &state);
             for partitioning in &zero_one {
-                let estimate = partitioning.evaluate(&abstractions, &state, &mut scratch);
+                let estimate = partitioning.evaluate(&state, &mut scratch);
                 prop_assert!(matches!(estimate, Estimate::AtLeast(h) if h <= optimal));
             }
             for partitioner in &mut others {
-                let h = value(&abstractions, partitioner.as_mut(), &state);
+                let h = value(partitioner.as_mut(), &state);
                 prop_assert!(h <= optimal, "{} says {h}, ocp {optimal}", partitioner.name());
             }
         }
@@ -190,7 +193,7 @@ proptest! {
         let mut ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
         for (state, _) in some_states(&task, &abstractions, seed) {
             let optimum = linear_program(&abstractions, &state);
-            let h = value(&abstractions, &mut ascent, &state);
+            let h = value(&mut ascent, &state);
             let bounds = ascent.bounds();
             let noise = 1e-5 * optimum.max(1.0);
             prop_assert!(bounds.lower <= optimum + noise);
@@ -200,9 +203,11 @@ proptest! {
             }
             // Nothing to find beyond the optimum, and the ascent may say so.
             let beat = (optimum + noise).ceil() as Cost;
-            if let Some(partitioning) = ascent.partition(&abstractions, &state, Some(beat)) {
+            let (state, budget) = (&state[..], &mut Budget::unlimited());
+            let request = Request { state, beat: Some(beat), budget, elapsed: 0, initial: false };
+            if let Some(partitioning) = ascent.partition(request) {
                 let again =
-                    partitioning.evaluate(&abstractions, &state, &mut PartitionScratch::default());
+                    partitioning.evaluate(state, &mut PartitionScratch::default());
                 prop_assert!(matches!(again, Estimate::AtLeast(h) if h <= beat));
             }
         }
@@ -224,11 +229,12 @@ proptest! {
         let mut ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
         for (state, h_star) in some_states(&task, &abstractions, seed) {
             let weights: Vec<f32> = (0..abstractions.num_pairs()).map(|_| weight()).collect();
-            let partitioning = ascent
-                .partition_from(&abstractions, &state, &weights, None)
-                .expect("nothing to beat");
+            let (state, budget) = (&state[..], &mut Budget::unlimited());
+            let request = Request { state, beat: None, budget, elapsed: 0, initial: false };
+            let partitioning =
+                ascent.partition_from(&weights, request).expect("nothing to beat");
             let estimate =
-                partitioning.evaluate(&abstractions, &state, &mut PartitionScratch::default());
+                partitioning.evaluate(state, &mut PartitionScratch::default());
             let Estimate::AtLeast(h) = estimate else { panic!("no dead end") };
             prop_assert!(h_star.is_none_or(|h_star| h <= h_star));
         }

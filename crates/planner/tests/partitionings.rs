@@ -1,21 +1,24 @@
 //! Cost partitionings on random small tasks: the constraint, admissibility, agreement.
 
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Estimate, EveryState, Heuristic, Maximum, Stored, StoredConfig};
-use planner::partition::{
-    Cascade, CostPartitioning, GoalDistances, Lagrangian, LagrangianConfig, Ocp, PartitionError,
-    PartitionScratch, Partitioner, Saturated, Uniform, ZeroOneConfig, saturate,
-    zero_one_partitionings,
+use planner::heuristic::{
+    Estimate, EveryState, Heuristic, Maximum, ScheduleConfig, Stored, StoredConfig, Verdict, Visit,
 };
-use planner::task::{Cost, OpId, Task, Value};
+use planner::partition::{
+    CostPartitioning, GoalDistances, Lagrangian, LagrangianConfig, Ocp, PartitionError,
+    PartitionScratch, Partitioner, Portfolio, PortfolioConfig, Request, Saturated, Uniform,
+    ZeroOneConfig, saturate, zero_one_partitionings,
+};
+use planner::task::{Cost, OpId, Task};
 use planner::testing::{StateSpace, random_task, rng};
+use planner::work::Budget;
 use proptest::prelude::*;
 use rand::RngExt;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-fn abstractions(task: &Task) -> Abstractions {
+fn abstractions(task: &Task) -> Arc<Abstractions> {
     Abstractions::new(task, &interesting_patterns(task, 2, &PatternLimits::default()))
 }
 
@@ -50,24 +53,27 @@ fn larger(a: Estimate, b: Estimate) -> Estimate {
 }
 
 /// Greedy zero-one partitionings; tiny tasks have few orders.
-fn zero_one(task: &Task, abstractions: &Abstractions) -> Vec<CostPartitioning> {
+fn zero_one(task: &Task, abstractions: &Arc<Abstractions>) -> Vec<CostPartitioning> {
     let config = ZeroOneConfig { samples: 20, patience: 3, ..ZeroOneConfig::default() };
     zero_one_partitionings(task, abstractions, &config)
 }
 
 /// One of each kind that makes partitionings for states.
-fn partitioners(abstractions: &Abstractions) -> [Box<dyn Partitioner>; 5] {
+fn partitioners(abstractions: &Arc<Abstractions>) -> [Box<dyn Partitioner>; 5] {
     let scp = Saturated::new(abstractions);
     let ascent = Lagrangian::new(
         abstractions,
         LagrangianConfig { steps: 20, max_bytes: 4096, ..LagrangianConfig::default() },
     );
+    let both = Portfolio::new(abstractions, PortfolioConfig::default())
+        .with(scp.clone())
+        .with(ascent.clone());
     [
-        Box::new(Uniform),
+        Box::new(Uniform::new(abstractions)),
         Box::new(scp.clone()),
         Box::new(Ocp::new(abstractions)),
         Box::new(ascent.clone()),
-        Box::new(Cascade::new(scp, ascent)),
+        Box::new(both),
     ]
 }
 
@@ -82,17 +88,16 @@ impl Partitioner for Recorder {
         self.inner.name()
     }
 
-    fn scale(&self, abstractions: &Abstractions) -> u32 {
-        self.inner.scale(abstractions)
+    fn abstractions(&self) -> &Arc<Abstractions> {
+        self.inner.abstractions()
     }
 
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        let made = self.inner.partition(abstractions, state, beat);
+    fn scale(&self) -> u32 {
+        self.inner.scale()
+    }
+
+    fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        let made = self.inner.partition(request);
         self.made.replace(made.clone());
         made
     }
@@ -144,7 +149,7 @@ proptest! {
         let alive = space.reachable().map(|(s, _)| s).filter(|s| !abstractions.is_dead_end(s));
         for state in alive.take(3) {
             for partitioner in &mut partitioners(&abstractions) {
-                let found = partitioner.partition(&abstractions, state, None);
+                let found = partitioner.best_for(state);
                 made.push(found.expect("always found without a bound to beat"));
             }
         }
@@ -165,15 +170,15 @@ proptest! {
         let weights = random_weights(&abstractions, seed);
         let partitionings = [
             CostPartitioning::from_weights(&abstractions, &weights),
-            Uniform.partition(&abstractions, &task.initial, None).expect("always found"),
+            Uniform::new(&abstractions).best_for(&task.initial).expect("always found"),
             Saturated::new(&abstractions)
-                .partition(&abstractions, &task.initial, None)
+                .best_for(&task.initial)
                 .expect("always found without a bound to beat"),
         ];
         let mut scratch = PartitionScratch::default();
         for (state, h_star) in StateSpace::new(&task).reachable() {
             for partitioning in &partitionings {
-                let estimate = partitioning.evaluate(&abstractions, state, &mut scratch);
+                let estimate = partitioning.evaluate(state, &mut scratch);
                 check_admissible(estimate, h_star)?;
             }
         }
@@ -186,10 +191,10 @@ proptest! {
         let partitioning =
             CostPartitioning::from_weights(&abstractions, &random_weights(&abstractions, seed));
         let mut scratch = PartitionScratch::default();
-        let distances = partitioning.goal_distances(&abstractions, &mut scratch);
+        let distances = partitioning.goal_distances(&mut scratch);
         for state in StateSpace::new(&task).states {
-            let by_table = distances.evaluate(&abstractions, &state);
-            prop_assert_eq!(by_table, partitioning.evaluate(&abstractions, &state, &mut scratch));
+            let by_table = distances.evaluate(&state);
+            prop_assert_eq!(by_table, partitioning.evaluate(&state, &mut scratch));
         }
     }
 
@@ -200,11 +205,11 @@ proptest! {
         let partitioning =
             CostPartitioning::from_weights(&abstractions, &random_weights(&abstractions, seed));
         let mut scratch = PartitionScratch::default();
-        let before = partitioning.goal_distances(&abstractions, &mut scratch);
-        let (better, after) = saturate(&abstractions, &partitioning, abstractions.ids(), &mut scratch);
-        prop_assert_eq!(&better.goal_distances(&abstractions, &mut scratch), &after);
+        let before = partitioning.goal_distances(&mut scratch);
+        let (better, after) = saturate(&partitioning, abstractions.ids(), &mut scratch);
+        prop_assert_eq!(&better.goal_distances(&mut scratch), &after);
         for p in abstractions.ids() {
-            let tables = before.table(&abstractions, p).iter().zip(after.table(&abstractions, p));
+            let tables = before.table(p).iter().zip(after.table(p));
             for (before, after) in tables {
                 prop_assert!(before <= after);
             }
@@ -219,9 +224,11 @@ proptest! {
         let scp = Saturated::new(&abstractions);
         let mut scratch = PartitionScratch::default();
         // Equal generators break ties equally.
-        let free = scp.clone().partition(&abstractions, &task.initial, None).expect("found");
-        let bound = scp.clone().partition(&abstractions, &task.initial, Some(beat));
-        match free.evaluate(&abstractions, &task.initial, &mut scratch) {
+        let free = scp.clone().best_for(&task.initial).expect("found");
+        let (state, budget) = (&task.initial[..], &mut Budget::unlimited());
+        let request = Request { state, beat: Some(beat), budget, elapsed: 0, initial: false };
+        let bound = scp.clone().partition(request);
+        match free.evaluate(&task.initial, &mut scratch) {
             Estimate::AtLeast(h) => prop_assert_eq!(bound, (h > beat).then_some(free)),
             Estimate::DeadEnd => unreachable!("ruled out above"),
         }
@@ -230,32 +237,38 @@ proptest! {
     #[test]
     fn heuristics_are_admissible_in_every_state_at_all_times(seed: u64) {
         let task = random_task(seed);
-        let abstractions = Arc::new(abstractions(&task));
+        let abstractions = abstractions(&task);
         let space = StateSpace::new(&task);
         let scp = Saturated::new(&abstractions);
-        let eager = StoredConfig {
-            min_share: 1.0,
-            max_share: 1.0,
-            prune_every: 2,
-            ..StoredConfig::default()
-        };
+        let always =
+            ScheduleConfig { min_share: 1.0, max_share: 1.0, ..ScheduleConfig::default() };
+        let eager = StoredConfig { prune_every: 2, schedule: always, ..StoredConfig::default() };
         let tiny = StoredConfig { max_bytes: 1, ..eager };
         let mut heuristics: Vec<Box<dyn Heuristic>> = vec![
             Box::new(Maximum::new(abstractions.clone(), &zero_one(&task, &abstractions))),
-            Box::new(EveryState::with_memory(abstractions.clone(), scp.clone(), usize::MAX)),
-            Box::new(EveryState::with_memory(abstractions.clone(), scp.clone(), 100)),
-            Box::new(Stored::new(abstractions.clone(), scp, tiny)),
+            Box::new(EveryState::with_memory(scp.clone(), usize::MAX)),
+            Box::new(EveryState::with_memory(scp.clone(), 100)),
+            Box::new(Stored::new(scp, tiny)),
         ];
         for partitioner in partitioners(&abstractions) {
-            heuristics.push(Box::new(EveryState::new(abstractions.clone(), partitioner)));
+            heuristics.push(Box::new(EveryState::new(partitioner)));
         }
         for partitioner in partitioners(&abstractions) {
-            heuristics.push(Box::new(Stored::new(abstractions.clone(), partitioner, eager)));
+            heuristics.push(Box::new(Stored::new(partitioner, eager)));
         }
         for mut heuristic in heuristics {
             for (state, h_star) in space.reachable().chain(space.reachable()) {
+                let estimate = heuristic.evaluate(state);
+                check_admissible(estimate, h_star)?;
+                let Estimate::AtLeast(h) = estimate else { continue };
+                let visit = Visit { state, h, number: 0, again: false };
+                match heuristic.before_expansion(visit) {
+                    Verdict::Keep | Verdict::Restart => {}
+                    Verdict::Raised(h) => check_admissible(Estimate::AtLeast(h), h_star)?,
+                    Verdict::DeadEnd => check_admissible(Estimate::DeadEnd, h_star)?,
+                }
+                heuristic.begin(state);
                 check_admissible(heuristic.evaluate(state), h_star)?;
-                check_admissible(heuristic.improve(state), h_star)?;
             }
         }
     }
@@ -264,25 +277,25 @@ proptest! {
     #[test]
     fn stored_partitionings_give_what_they_gave_when_made(seed: u64) {
         let task = random_task(seed);
-        let abstractions = Arc::new(abstractions(&task));
+        let abstractions = abstractions(&task);
         let space = StateSpace::new(&task);
         let mut scratch = PartitionScratch::default();
         for inner in partitioners(&abstractions) {
             let made = Rc::default();
             let recorder = Recorder { inner, made: Rc::clone(&made) };
-            let mut stored = Stored::new(abstractions.clone(), recorder, StoredConfig::default());
+            let mut stored = Stored::new(recorder, StoredConfig::default());
             let mut kept: Vec<GoalDistances> = Vec::new();
             let states = space.reachable().map(|(state, _)| state);
             for state in states.filter(|s| !abstractions.is_dead_end(s)).take(20) {
-                stored.improve(state);
+                stored.begin(state);
                 if stored.statistics().partitions > kept.len() {
                     let made = made.take().expect("something is stored");
                     let order = abstractions.ids().collect::<Vec<_>>().into_iter().rev();
-                    kept.push(saturate(&abstractions, &made, order, &mut scratch).1);
+                    kept.push(saturate(&made, order, &mut scratch).1);
                 }
             }
             for (state, _) in space.reachable() {
-                let values = kept.iter().map(|tables| tables.evaluate(&abstractions, state));
+                let values = kept.iter().map(|tables| tables.evaluate(state));
                 let recomputed = values.fold(Estimate::AtLeast(0), larger);
                 let is_dead = abstractions.is_dead_end(state);
                 let recomputed = if is_dead { Estimate::DeadEnd } else { recomputed };
@@ -295,7 +308,7 @@ proptest! {
     #[test]
     fn the_maximum_is_that_of_the_single_partitionings(seed: u64, number in 1u64..40) {
         let task = random_task(seed);
-        let abstractions = Arc::new(abstractions(&task));
+        let abstractions = abstractions(&task);
         let mut scratch = PartitionScratch::default();
         let mut partitionings = zero_one(&task, &abstractions);
         for i in 0..number {
@@ -304,7 +317,7 @@ proptest! {
         }
         let mut maximum = Maximum::new(abstractions.clone(), &partitionings);
         for state in StateSpace::new(&task).states {
-            let single = |p: &CostPartitioning| p.evaluate(&abstractions, &state, &mut scratch);
+            let single = |p: &CostPartitioning| p.evaluate(&state, &mut scratch);
             let recomputed = partitionings.iter().map(single).fold(Estimate::AtLeast(0), larger);
             prop_assert_eq!(maximum.evaluate(&state), recomputed);
         }
@@ -336,10 +349,10 @@ fn huge_costs_stay_admissible() {
             operator.cost = operator.cost.saturating_mul(1 << 50);
         }
         let abstractions = abstractions(&task);
-        let uniform = Uniform.partition(&abstractions, &task.initial, None).expect("always found");
+        let uniform = Uniform::new(&abstractions).best_for(&task.initial).expect("always found");
         let mut scratch = PartitionScratch::default();
         for (state, h_star) in StateSpace::new(&task).reachable() {
-            if let Estimate::AtLeast(h) = uniform.evaluate(&abstractions, state, &mut scratch) {
+            if let Estimate::AtLeast(h) = uniform.evaluate(state, &mut scratch) {
                 assert!(h_star.is_none_or(|h_star| h <= h_star));
             }
         }

@@ -189,7 +189,9 @@ fn every_error_shows_where_what_and_how_to_mend_it() {
         assert!(!message.is_empty(), "{name}: no error");
         report.push_str(&format!("## {name} [{kind}]\n{message}\n\n"));
     }
-    insta::assert_snapshot!("pddl_errors", report);
+    let snapshot =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/pddl_errors__pddl_errors.snap");
+    planner::testing::assert_snapshot(snapshot.as_ref(), &report);
 }
 
 #[test]
@@ -203,7 +205,9 @@ fn strange_things_give_a_warning_with_their_place() {
     let warnings = domain.warnings.iter().chain(&problem.warnings);
     assert!(warnings.clone().all(|warning| warning.kind == PddlErrorKind::Warning));
     let texts: Vec<String> = warnings.map(|warning| warning.to_string()).collect();
-    insta::assert_snapshot!("pddl_warnings", texts.join("\n\n"));
+    let snapshot =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/pddl_errors__pddl_warnings.snap");
+    planner::testing::assert_snapshot(snapshot.as_ref(), &texts.join("\n\n"));
 }
 
 #[test]

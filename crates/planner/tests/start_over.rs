@@ -1,10 +1,9 @@
 //! A search that begins again finds the same cost, whatever the heuristic has learned before.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Blind, Estimate, Heuristic, Stored, StoredConfig};
+use planner::heuristic::{
+    Blind, Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig, Verdict, Visit,
+};
 use planner::partition::Saturated;
 use planner::search::{Config, Outcome, astar};
 use planner::task::{Cost, Task, Value};
@@ -35,12 +34,12 @@ impl Heuristic for Restless {
         self.blind.evaluate(state)
     }
 
-    fn wants_to_start_over(&self) -> bool {
-        self.restarts == 0 && self.evaluations >= 4
-    }
-
-    fn start_over(&mut self) {
+    fn before_expansion(&mut self, _: Visit<'_>) -> Verdict {
+        if self.restarts > 0 || self.evaluations < 4 {
+            return Verdict::Keep;
+        }
         self.restarts += 1;
+        Verdict::Restart
     }
 }
 
@@ -55,10 +54,11 @@ fn a_search_that_begins_again_finds_the_same_cost() {
         restarts += restless.restarts;
 
         let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
-        let abstractions = Arc::new(Abstractions::new(&task, &patterns));
+        let abstractions = Abstractions::new(&task, &patterns);
         let scp = Saturated::new(&abstractions);
-        let config = StoredConfig { dive_after: Duration::ZERO, ..StoredConfig::default() };
-        let mut diving = Stored::new(abstractions, scp, config);
+        let schedule = ScheduleConfig { dive_after: 0, ..ScheduleConfig::default() };
+        let config = StoredConfig { schedule, ..StoredConfig::default() };
+        let mut diving = Stored::new(scp, config);
         assert_eq!(cost(&task, &mut diving), expected, "task {seed}, with a dive");
     }
     assert!(restarts > 100, "only {restarts} searches began again");

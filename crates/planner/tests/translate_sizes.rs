@@ -1,10 +1,12 @@
 //! Translated tasks have the sizes that Fast Downward 26.6 gives them.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+#[allow(dead_code)]
+mod oracle;
 
+use oracle::{Row, sizes, table, translated};
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::Task;
+use planner::testing::shared;
 use planner::translate::{Interrupt, TranslateError, TranslateOptions, sas, translate};
 
 fn translate_texts(domain: &str, problem: &str) -> Result<Task, TranslateError> {
@@ -13,57 +15,15 @@ fn translate_texts(domain: &str, problem: &str) -> Result<Task, TranslateError> 
     translate(&domain, &problem, &TranslateOptions::default())
 }
 
-fn translate_files(domain: &Path, problem: &Path) -> Result<Task, TranslateError> {
-    let text = |path: &Path| fs::read_to_string(path).expect("the benchmark can be read");
-    translate_texts(&text(domain), &text(problem))
-}
-
-/// Variables, facts, operators, goal facts and mutex groups.
-fn sizes(task: &Task) -> [usize; 5] {
-    [
-        task.variables.len(),
-        task.variables.iter().map(|v| v.domain_size()).sum(),
-        task.operators.len(),
-        task.goal.len(),
-        task.mutex_groups.len(),
-    ]
-}
-
-/// The folder with benchmarks and oracles beside the repository, where there is one.
-fn shared() -> Option<PathBuf> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
-    if !path.exists() {
-        eprintln!("SKIPPED: no benchmarks at {}", path.display());
-        return None;
-    }
-    Some(path.to_path_buf())
-}
-
-/// The rows of a table as maps from column to text.
-fn rows(path: &Path) -> Vec<std::collections::HashMap<String, String>> {
-    let text = fs::read_to_string(path).expect("the table can be read");
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
-    lines
-        .map(|line| {
-            let cells = line.split(',').map(str::to_string);
-            header.iter().map(|name| name.to_string()).zip(cells).collect()
-        })
-        .collect()
-}
-
 #[test]
 fn the_tasks_of_the_paper_have_equal_sizes() {
-    let Some(shared) = shared() else { return };
+    let Some(benchmarks) = shared("benchmarks/paper") else { return };
     let mut checked = 0;
-    for row in rows(&shared.join("oracle/translate.csv")) {
-        let problem = shared.join("benchmarks/paper").join(&row["instance"]);
-        let task = translate_files(&problem.with_file_name("domain.pddl"), &problem)
-            .unwrap_or_else(|error| panic!("{}: {error}", row["instance"]));
+    for row in table("translate.csv", |row| benchmarks.join(row.text("instance"))) {
+        let task = translated(&row.problem).unwrap_or_else(|error| panic!("{row:?}: {error}"));
         let columns =
             ["num_variables", "num_facts", "num_operators", "num_goal_vars", "num_mutex_groups"];
-        let expected: [usize; 5] = columns.map(|column| row[column].parse().expect("a number"));
-        assert_eq!(sizes(&task), expected, "{}", row["instance"]);
+        assert_eq!(sizes(&task), columns.map(|column| row.count(column) as usize), "{row:?}");
         checked += 1;
     }
     assert_eq!(checked, 348);
@@ -78,36 +38,32 @@ const MORE_INVARIANTS: [&str; 1] = ["citycar-opt14-adl"];
 
 #[test]
 fn the_wide_tasks_have_equal_sizes_or_fewer_axioms() {
-    let Some(shared) = shared() else { return };
+    let Some(benchmarks) = shared("benchmarks/wide") else { return };
     let (mut equal, mut fewer) = (0, 0);
-    for row in rows(&shared.join("oracle/wide.csv")) {
-        let folder = shared.join("benchmarks/wide").join(&row["domain"]);
-        let name = format!("{}/{}", row["domain"], row["problem"]);
-        if name.starts_with("organic-synthesis-opt18") {
+    let problem = |row: &Row| benchmarks.join(row.text("domain")).join(row.text("problem"));
+    for row in table("translate-wide.csv", problem) {
+        if row.text("domain") == "organic-synthesis-opt18-strips" {
             continue; // Takes more than a minute.
         }
-        let task =
-            translate_files(&folder.join(&row["domain_file"]), &folder.join(&row["problem"]))
-                .unwrap_or_else(|error| panic!("{name}: {error}"));
-        if row["status"] != "ok" {
+        let task = translated(&row.problem).unwrap_or_else(|error| panic!("{row:?}: {error}"));
+        if row.text("status") != "ok" {
             continue; // Fast Downward did not finish.
         }
-        let number = |column: &str| -> usize { row[column].parse().expect("a number") };
-        let columns = ["variables", "facts", "operators", "goals", "mutex_groups"];
-        let theirs = columns.map(number);
+        let count = |column: &str| row.count(column) as usize;
+        let theirs = ["variables", "facts", "operators", "goals", "mutex_groups"].map(count);
         let derived = task.variables.iter().filter(|v| v.derived.is_some()).count();
         let ours = (task.axioms.len(), derived, task.num_conditional_effects());
-        if number("axioms") == 0 && !MORE_INVARIANTS.contains(&row["domain"].as_str()) {
-            assert_eq!(sizes(&task), theirs, "{name}");
-            assert_eq!(ours, (0, 0, number("conditional_effects")), "{name}");
+        if count("axioms") == 0 && !MORE_INVARIANTS.contains(&row.text("domain")) {
+            assert_eq!(sizes(&task), theirs, "{row:?}");
+            assert_eq!(ours, (0, 0, count("conditional_effects")), "{row:?}");
             equal += 1;
             continue;
         }
         // Without the variables of axioms that are not needed.
-        assert!(task.variables.len() <= theirs[0] && task.operators.len() <= theirs[2], "{name}");
-        assert!(ours.0 <= number("axioms") && ours.1 <= number("derived_variables"), "{name}");
-        assert!(ours.2 <= number("conditional_effects"), "{name}");
-        assert!(ours.0 == 0 || !NO_AXIOMS.contains(&row["domain"].as_str()), "{name}");
+        assert!(task.variables.len() <= theirs[0] && task.operators.len() <= theirs[2], "{row:?}");
+        assert!(ours.0 <= count("axioms") && ours.1 <= count("derived_variables"), "{row:?}");
+        assert!(ours.2 <= count("conditional_effects"), "{row:?}");
+        assert!(ours.0 == 0 || !NO_AXIOMS.contains(&row.text("domain")), "{row:?}");
         fewer += 1;
     }
     assert!(equal > 105 && fewer > 15, "{equal} equal, {fewer} with fewer axioms");

@@ -1,6 +1,6 @@
 //! A learning curve as a plain SVG: loss above, h / h_OCP below, one point per epoch.
 
-use std::fmt::Write as _;
+use svg::{Element, tenth};
 
 /// One line of a panel.
 pub struct Curve<'a> {
@@ -30,73 +30,46 @@ const BOTTOM: f64 = 30.0;
 /// Draws panels below one another.
 pub fn svg(title: &str, panels: &[Panel]) -> String {
     let height = HEIGHT * panels.len() as f64 + 24.0;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         font-family=\"sans-serif\" font-size=\"11\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"{LEFT}\" y=\"16\" font-size=\"13\">{}</text>\n",
-        escape(title)
-    );
-    for (i, panel) in panels.iter().enumerate() {
-        draw(&mut out, 24.0 + HEIGHT * i as f64, panel);
-    }
-    out.push_str("</svg>\n");
-    out
+    let heading = Element::text_at(LEFT, 16.0, title).with("font-size", 13.0);
+    let picture = Element::picture(WIDTH, height, 11).child(heading);
+    let panels = panels.iter().enumerate().map(|(i, panel)| draw(24.0 + HEIGHT * i as f64, panel));
+    format!("{}\n", picture.children(panels))
 }
 
-fn draw(out: &mut String, top: f64, panel: &Panel) {
+fn draw(top: f64, panel: &Panel) -> Element {
+    let mut drawn = Element::new("g").child(Element::text_at(LEFT, top + 20.0, panel.title));
     let finite = || panel.curves.iter().flat_map(|c| &c.values).filter(|v| v.is_finite());
     let low = finite().copied().fold(f64::INFINITY, f64::min);
     let high = finite().copied().fold(f64::NEG_INFINITY, f64::max);
-    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{}</text>", top + 20.0, escape(panel.title));
     if low > high {
-        return;
+        return drawn;
     }
     let margin = if high > low { 0.05 * (high - low) } else { 0.5 };
     let (low, high) = (low - margin, high + margin);
     let epochs = panel.curves.iter().map(|c| c.values.len()).max().unwrap_or(0);
-    let x =
-        |epoch: usize| LEFT + (WIDTH - LEFT - RIGHT) * epoch as f64 / (epochs.max(2) - 1) as f64;
+    let right = WIDTH - RIGHT;
+    let x = |epoch: usize| LEFT + (right - LEFT) * epoch as f64 / (epochs.max(2) - 1) as f64;
     let y =
         |value: f64| top + HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low);
+    let before = |x, y, text: String| Element::text_at(x, y, text).with("text-anchor", "end");
     for tick in 0..=4 {
         let value = low + (high - low) * f64::from(tick) / 4.0;
-        let _ = writeln!(
-            out,
-            "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#ddd\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{value:.3}</text>",
-            WIDTH - RIGHT,
-            LEFT - 6.0,
-            y(value) + 4.0,
-            y = y(value)
-        );
+        let line = Element::path(format!("M{LEFT} {}H{right}", tenth(y(value))));
+        drawn = drawn.child(line.with("stroke", "#ddd"));
+        drawn = drawn.child(before(LEFT - 6.0, y(value) + 4.0, format!("{value:.3}")));
     }
-    let _ = writeln!(
-        out,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">epoch {epochs}</text>",
-        WIDTH - RIGHT,
-        top + HEIGHT - 8.0
-    );
+    drawn = drawn.child(before(right, top + HEIGHT - 8.0, format!("epoch {epochs}")));
     for (i, curve) in panel.curves.iter().enumerate() {
-        let mut points = String::new();
-        for (epoch, &value) in curve.values.iter().enumerate().filter(|(_, v)| v.is_finite()) {
-            let _ = write!(points, "{:.1},{:.1} ", x(epoch), y(value));
-        }
-        let legend = top + TOP + 16.0 * i as f64;
-        let _ = writeln!(
-            out,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>\
-             <text x=\"{:.1}\" y=\"{legend:.1}\" fill=\"{colour}\">{}</text>",
-            points.trim_end(),
-            WIDTH - RIGHT + 8.0,
-            escape(curve.name),
-            colour = escape(curve.colour)
+        let points = curve.values.iter().enumerate().filter(|(_, value)| value.is_finite());
+        let points = points.map(|(epoch, &v)| format!("{},{}", tenth(x(epoch)), tenth(y(v))));
+        let line = Element::new("polyline").with("points", points.collect::<Vec<_>>().join(" "));
+        drawn = drawn.child(
+            line.with("fill", "none").with("stroke", curve.colour).with("stroke-width", 1.5),
         );
+        let name = Element::text_at(right + 8.0, top + TOP + 16.0 * i as f64, curve.name);
+        drawn = drawn.child(name.with("fill", curve.colour));
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    drawn
 }
 
 #[cfg(test)]

@@ -3,22 +3,23 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use planner::abstraction::{
     Abstractions, INFINITY, PatternId, PatternLimits, interesting_patterns,
 };
 use planner::partition::{
     CostPartitioning, Ocp, PartitionScratch, Partitioner, Saturated, Uniform,
 };
-use planner::search::Limits;
 use planner::task::{Fact, OpId, Task, Value};
+use svg::Element;
 
+use crate::heuristic::Resources;
 use crate::learned::LearnedArgs;
 
 /// Operators beyond this many are left out of the picture.
 const MOST_OPERATORS: usize = 600;
 /// The side of a cell in pixels.
-const CELL: usize = 9;
+const CELL: f64 = 9.0;
 
 /// One way to split the costs, evaluated at the state.
 struct Split {
@@ -47,14 +48,15 @@ pub(super) fn explain(
         println!("the state is a dead end: some projection cannot reach the goal");
         return Ok(());
     }
-    let mut lcp = learned.partitioner(task, &abstractions, &Limits::default())?;
+    let mut lcp = learned.partitioner(task, &abstractions, &Resources::default())?;
     let mut scp = Saturated::new(&abstractions);
     let mut ocp = Ocp::new(&abstractions);
-    let partitioners: [&mut dyn Partitioner; 4] = [&mut Uniform, &mut scp, &mut ocp, &mut lcp];
+    let mut uniform = Uniform::new(&abstractions);
+    let partitioners: [&mut dyn Partitioner; 4] = [&mut uniform, &mut scp, &mut ocp, &mut lcp];
     let mut splits = Vec::new();
     for partitioner in partitioners {
         let name = partitioner.name();
-        if let Some(partitioning) = partitioner.partition(&abstractions, state, None) {
+        if let Some(partitioning) = partitioner.best_for(state) {
             let distances = distances(&abstractions, &partitioning, state);
             splits.push(Split { name, partitioning, distances });
         }
@@ -68,9 +70,9 @@ pub(super) fn explain(
     let operators = shown_operators(&abstractions, task);
     let picture = heat_map(task, &abstractions, &split.partitioning, &operators);
     let text = if file.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg")) {
-        picture.into_string()
+        picture.to_string()
     } else {
-        page(task, state, &abstractions, &splits, &operators, picture).into_string()
+        page(task, state, &abstractions, &splits, &operators, &picture).into_string()
     };
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
@@ -81,10 +83,10 @@ fn distances(
     partitioning: &CostPartitioning,
     state: &[Value],
 ) -> Vec<Option<f64>> {
-    let tables = partitioning.goal_distances(abstractions, &mut PartitionScratch::default());
+    let tables = partitioning.goal_distances(&mut PartitionScratch::default());
     let distance = |p: PatternId| {
         let rank = abstractions.projection(p).abstract_state(state);
-        match tables.table(abstractions, p)[rank as usize] {
+        match tables.table(p)[rank as usize] {
             INFINITY => None,
             d => Some(f64::from(d) / f64::from(tables.scale())),
         }
@@ -126,32 +128,28 @@ fn heat_map(
     abstractions: &Abstractions,
     partitioning: &CostPartitioning,
     operators: &[OpId],
-) -> Markup {
-    let (left, top) = (190, 14);
-    let width = left + CELL * abstractions.len() + 8;
-    let height = top + CELL * operators.len() + 8;
-    html! {
-        svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
-            viewBox=(format!("0 0 {width} {height}")) font-family="sans-serif" font-size="7" {
-            rect width="100%" height="100%" fill="white" {}
-            text x=(left) y="9" { (abstractions.len()) " patterns" }
-            @for (row, &o) in operators.iter().enumerate() {
-                @let y = top + CELL * row;
-                text x=(left - 4) y=(y + CELL - 2) text-anchor="end" { (task.operator_name(o)) }
-                @for &(p, pair) in abstractions.operator_pairs(o) {
-                    @let cost = partitioning.scale() as f64 * abstractions.costs()[o.index()] as f64;
-                    @let share = f64::from(partitioning.costs()[pair as usize]) / cost.max(1.0);
-                    rect x=(left + CELL * p.index()) y=(y) width=(CELL - 1) height=(CELL - 1)
-                        fill=(colour(share)) {
-                        title {
-                            (task.operator_name(o)) " in "
-                            (pattern_name(task, abstractions, p)) ": " (format!("{share:.3}"))
-                        }
-                    }
-                }
-            }
+) -> Element {
+    let (left, top) = (190.0, 14.0);
+    let width = left + CELL * abstractions.len() as f64 + 8.0;
+    let height = top + CELL * operators.len() as f64 + 8.0;
+    let heading = format!("{} patterns", abstractions.len());
+    let mut picture =
+        Element::picture(width, height, 7).child(Element::text_at(left, 9.0, heading));
+    for (row, &o) in operators.iter().enumerate() {
+        let y = top + CELL * row as f64;
+        let name = task.operator_name(o);
+        let label = Element::text_at(left - 4.0, y + CELL - 2.0, &name);
+        picture = picture.child(label.with("text-anchor", "end"));
+        let cost = partitioning.scale() as f64 * abstractions.costs()[o.index()] as f64;
+        for &(p, pair) in abstractions.operator_pairs(o) {
+            let share = f64::from(partitioning.costs()[pair as usize]) / cost.max(1.0);
+            let x = left + CELL * p.index() as f64;
+            let cell = Element::rect(x, y, CELL - 1.0, CELL - 1.0).with("fill", colour(share));
+            let pattern = pattern_name(task, abstractions, p);
+            picture = picture.child(cell.titled(format!("{name} in {pattern}: {share:.3}")));
         }
     }
+    picture
 }
 
 /// From a pale grey for nothing to a dark blue for everything.
@@ -166,7 +164,7 @@ fn page(
     abstractions: &Abstractions,
     splits: &[Split],
     operators: &[OpId],
-    picture: Markup,
+    picture: &Element,
 ) -> Markup {
     let facts = state.iter().enumerate().map(|(var, &value)| Fact::new(var.into(), value));
     html! {
@@ -202,7 +200,7 @@ fn page(
                         "Only the first " (MOST_OPERATORS) " operators are shown."
                     }
                 }
-                div .wide { (picture) }
+                div .wide { (PreEscaped(picture.to_string())) }
                 h2 { "Distances by pattern" }
                 table {
                     tr { th { "pattern" } @for split in splits { th { (split.name) } } }

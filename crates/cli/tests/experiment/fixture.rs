@@ -151,7 +151,7 @@ pub(crate) struct Outcome {
 
 /// The program under test.
 pub(crate) fn apportion() -> Command {
-    Command::new(assert_cmd::cargo::cargo_bin!("apportion"))
+    Command::new(env!("CARGO_BIN_EXE_apportion"))
 }
 
 /// Runs a command that must succeed.

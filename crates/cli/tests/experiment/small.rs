@@ -51,11 +51,7 @@ fn the_small_experiment_runs_from_a_fresh_clone() {
 fn the_other_experiments_list_their_runs_or_say_what_is_missing() {
     let error = fail(&mut experiment("run", "experiments/wide.toml"));
     assert!(error.contains("no task matches `benchmarks/*/*.pddl`"), "{error}");
-    let shared = root().join("../shared/benchmarks");
-    if !shared.exists() {
-        eprintln!("SKIPPED: the competition benchmarks are not there");
-        return;
-    }
+    let Some(shared) = planner::testing::shared("benchmarks") else { return };
     let list = |file: &str, folder: &str| {
         let mut run = experiment("run", file);
         run.arg("--set").arg(format!("benchmarks={}", shared.join(folder).display()));

@@ -51,6 +51,8 @@ pub struct Inference {
     scores: Vec<f32>,
     memory_limit: usize,
     scratch: Scratch,
+    /// Multiplications since they were asked for last, roughly.
+    multiplications: u64,
 }
 
 /// The weights of the last stage multiplied with those of the MLP's first layer.
@@ -153,7 +155,13 @@ impl Inference {
             scores: Vec::new(),
             memory_limit,
             scratch: Scratch::default(),
+            multiplications: 0,
         }
+    }
+
+    /// Roughly the multiplications made since this was asked last.
+    pub fn take_multiplications(&mut self) -> u64 {
+        std::mem::take(&mut self.multiplications)
     }
 
     /// The weights it computes with.
@@ -220,6 +228,8 @@ impl Inference {
 
     fn compute_context(&mut self, rows: &dyn FeatureRows, group: usize) {
         let stage = &self.patterns.stage;
+        let (w, n) = (self.weights.config.width() as u64, stage.members(group).len() as u64);
+        self.multiplications += n * w * (4 * w + 2 * n);
         if let Some(contexts) = &mut self.contexts {
             let members = stage.members(group);
             let members = (&stage.member[members.clone()], &stage.multiplicity[members]);
@@ -291,6 +301,9 @@ impl Inference {
         let groups = self.operators.stage.groups();
         self.scratch.hidden.clear();
         for group in first..groups {
+            let stage = &self.operators.stage;
+            let (n, n_out) = (stage.members(group).len(), stage.outs(group).len());
+            self.multiplications += (n_out * (2 * n * hidden + hidden * hidden)) as u64;
             if self.weights.layout.stages[0].qk.is_some() {
                 self.attend_learned(group);
             } else {

@@ -26,6 +26,7 @@ use planner::abstraction::Abstractions;
 use planner::heuristic::Estimate;
 use planner::partition::{PartitionScratch, Partitioner, Saturated};
 use planner::task::{Task, Value};
+use planner::work::Budget;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -137,7 +138,7 @@ impl Session {
     /// Prepares training on states that are no dead ends; the last quarter is held out.
     pub fn new(
         task: &Task,
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         states: &[Vec<Value>],
         settings: &SelfTraining,
     ) -> Session {
@@ -154,7 +155,7 @@ impl Session {
     /// Prepares training from a network that exists already, as it is in a model.
     pub fn continued(
         task: &Task,
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         states: &[Vec<Value>],
         vocabulary: Arc<Vocabulary>,
         weights: Weights,
@@ -168,7 +169,7 @@ impl Session {
     fn begin(
         mut trainer: Trainer,
         rival: Option<Trainer>,
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         states: &[Vec<Value>],
     ) -> Session {
         let held_out = &states[states.len() - states.len() / 4..];
@@ -217,9 +218,9 @@ impl Session {
         self.trainer.steps() >= self.steps || self.since_best >= PATIENCE
     }
 
-    /// Trains until it is done or `go_on`, asked after every step, says no; looks at the states
-    /// held out after every epoch.
-    pub fn advance(&mut self, abstractions: &Abstractions, go_on: &mut dyn FnMut() -> bool) {
+    /// Trains until it is done or the budget is spent; looks at the states held out after every
+    /// epoch.
+    pub fn advance(&mut self, abstractions: &Arc<Abstractions>, budget: &mut Budget) {
         let epoch = self.trainer.num_batches().max(8);
         while !self.is_done() {
             if self.trainer.step(abstractions).is_none() {
@@ -229,7 +230,8 @@ impl Session {
                 self.look(abstractions);
             }
             self.race(abstractions);
-            if !go_on() {
+            budget.spend((self.trainer.work() / 4.0) as u64);
+            if budget.is_spent() {
                 break;
             }
         }
@@ -258,14 +260,14 @@ impl Session {
 }
 
 /// Trains on random-walk states of the task, from `start` or else from scratch, until the steps
-/// are used up, the network stops improving or `go_on` (asked after every step) says no.
+/// are used up, the network stops improving or the budget is spent.
 /// With no states to train on, the network stays as it began.
 pub fn train(
     task: &Task,
-    abstractions: &Abstractions,
+    abstractions: &Arc<Abstractions>,
     start: Option<(Arc<Vocabulary>, Weights)>,
     settings: &SelfTraining,
-    go_on: &mut dyn FnMut() -> bool,
+    budget: &mut Budget,
 ) -> Trained {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(settings.seed);
     let states =
@@ -276,19 +278,19 @@ pub fn train(
             Session::continued(task, abstractions, &states, vocabulary, weights, settings)
         }
     };
-    session.advance(abstractions, go_on);
+    session.advance(abstractions, budget);
     session.finish(abstractions);
     session.best
 }
 
 /// The mean bound of saturated cost partitioning, in units of cost.
-fn saturated_bound(abstractions: &Abstractions, states: &[Vec<Value>]) -> f64 {
+fn saturated_bound(abstractions: &Arc<Abstractions>, states: &[Vec<Value>]) -> f64 {
     let mut saturated = Saturated::new(abstractions);
     let mut scratch = PartitionScratch::default();
     let mut total = 0.0;
     for state in states {
-        let found = saturated.partition(abstractions, state, None);
-        let h = found.map(|found| found.evaluate(abstractions, state, &mut scratch));
+        let found = saturated.best_for(state);
+        let h = found.map(|found| found.evaluate(state, &mut scratch));
         if let Some(Estimate::AtLeast(h)) = h {
             total += (h / abstractions.divisor()) as f64;
         }

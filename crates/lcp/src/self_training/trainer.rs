@@ -59,7 +59,7 @@ impl Trainer {
     /// Prepares training on `states`, none of which is a dead end; the last quarter is held out.
     pub fn new(
         task: &Task,
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         states: &[Vec<Value>],
         settings: SelfTraining,
     ) -> Trainer {
@@ -77,7 +77,7 @@ impl Trainer {
     /// out.
     pub fn continued(
         task: &Task,
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         states: &[Vec<Value>],
         vocabulary: Arc<Vocabulary>,
         weights: Weights,
@@ -90,7 +90,7 @@ impl Trainer {
             let mut rows = vec![vec![0; places.positions.len()]; states.len()];
             let mut of_pattern = Vec::new();
             for (state, row_of_position) in states.iter().zip(&mut rows) {
-                let state_rows = features.state_rows(abstractions, state);
+                let state_rows = features.state_rows(state);
                 for p in 0..abstractions.len() {
                     of_pattern.clear();
                     places.feature_rows(state_rows.pattern(p), p, &mut of_pattern);

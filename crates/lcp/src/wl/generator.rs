@@ -27,6 +27,7 @@ use crate::graph::TaskGraph;
 /// Computes and keeps the rows of a task's patterns.
 #[derive(Clone, Debug)]
 pub struct FeatureGenerator {
+    abstractions: Arc<Abstractions>,
     vocabulary: Arc<Vocabulary>,
     adjacency: Adjacency,
     patterns: Vec<PatternCache>,
@@ -161,7 +162,7 @@ impl FeatureGenerator {
     /// A generator for the projections of `task` that keeps at most about `memory_limit` bytes.
     pub fn new(
         task: &Task,
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         vocabulary: Arc<Vocabulary>,
         memory_limit: usize,
     ) -> FeatureGenerator {
@@ -172,6 +173,7 @@ impl FeatureGenerator {
             projections.map(|projection| PatternCache::new(task, projection)).collect();
         let index_bytes: usize = patterns.iter().map(|p| p.entries.fixed_bytes()).sum();
         FeatureGenerator {
+            abstractions: Arc::clone(abstractions),
             fixed_bytes: adjacency.bytes() + index_bytes,
             class_bytes: 0,
             graph_bytes: 0,
@@ -232,24 +234,19 @@ impl FeatureGenerator {
     }
 
     /// The rows of every pattern in a state (one value per variable).
-    pub fn state_rows(&mut self, abstractions: &Abstractions, state: &[Value]) -> StateRows<'_> {
+    pub fn state_rows(&mut self, state: &[Value]) -> StateRows<'_> {
         self.bound_memory();
         let mut current = std::mem::take(&mut self.current);
         current.clear();
-        current.extend(abstractions.ids().map(|pattern| self.entry(abstractions, pattern, state)));
+        current.extend(self.abstractions.ids().map(|pattern| self.entry(pattern, state)));
         self.current = current;
         StateRows { generator: self }
     }
 
     /// The rows of one pattern in a state (one value per variable).
-    pub fn rows(
-        &mut self,
-        abstractions: &Abstractions,
-        pattern: PatternId,
-        state: &[Value],
-    ) -> PatternRows<'_> {
+    pub fn rows(&mut self, pattern: PatternId, state: &[Value]) -> PatternRows<'_> {
         self.bound_memory();
-        let entry = self.entry(abstractions, pattern, state);
+        let entry = self.entry(pattern, state);
         self.view(pattern.index(), entry)
     }
 
@@ -295,19 +292,19 @@ impl FeatureGenerator {
 
     /// The entry of a pattern and the projection of a state.
     #[inline]
-    fn entry(&mut self, abstractions: &Abstractions, pattern: PatternId, state: &[Value]) -> u32 {
-        let rank = abstractions.projection(pattern).abstract_state(state);
+    fn entry(&mut self, pattern: PatternId, state: &[Value]) -> u32 {
+        let rank = self.abstractions.projection(pattern).abstract_state(state);
         if let Some(entry) = self.patterns[pattern.index()].entries.entry(rank) {
             return entry;
         }
-        let entry = self.compute(abstractions, pattern, state);
+        let entry = self.compute(pattern, state);
         self.patterns[pattern.index()].entries.insert(rank, entry);
         entry
     }
 
     #[cold]
-    fn compute(&mut self, abstractions: &Abstractions, pattern: PatternId, state: &[Value]) -> u32 {
-        self.colour(abstractions, pattern, state);
+    fn compute(&mut self, pattern: PatternId, state: &[Value]) -> u32 {
+        self.colour(pattern, state);
         let cache = &self.patterns[pattern.index()];
         let classes = cache.classes.as_ref().expect("made with the graph");
         let row_of_class = &cache.last.as_ref().expect("computed just now").row_of_class;
@@ -334,7 +331,8 @@ impl FeatureGenerator {
     }
 
     /// Colours the pattern's graph for `state` and finds the row of each class.
-    fn colour(&mut self, abstractions: &Abstractions, pattern: PatternId, state: &[Value]) {
+    fn colour(&mut self, pattern: PatternId, state: &[Value]) {
+        let abstractions = Arc::clone(&self.abstractions);
         if self.patterns[pattern.index()].graph.is_none()
             && self.graph_bytes > self.memory_limit / 2
         {
@@ -367,7 +365,7 @@ impl FeatureGenerator {
         });
         let labels = &classes.as_ref().expect("made with the graph").labels;
         let codes = match with_distances {
-            Some(_) => distances.codes(abstractions, pattern, projection.abstract_state(state)),
+            Some(_) => distances.codes(&abstractions, pattern, projection.abstract_state(state)),
             None => &[],
         };
         values.clear();

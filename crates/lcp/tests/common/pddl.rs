@@ -1,6 +1,6 @@
 //! Tasks translated from PDDL, for tests and benchmarks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::Task;
@@ -13,15 +13,17 @@ pub(crate) fn own_task(name: &str) -> Task {
     load(&folder.join(format!("{name}-domain.pddl")), &folder.join(format!("{name}.pddl")))
 }
 
+/// A task that one of our generators made, of the planner's tests.
+#[allow(dead_code, reason = "not every program uses it")]
+pub(crate) fn generated_task(domain: &str, name: &str) -> Task {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../planner/tests/tasks").join(domain);
+    load(&folder.join("domain.pddl"), &folder.join(format!("{name}.pddl")))
+}
+
 /// A published benchmark task, where the benchmarks are beside the repository.
 #[allow(dead_code, reason = "not every program uses both")]
 pub(crate) fn published_task(domain: &str, problem: &str) -> Option<Task> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/benchmarks/paper");
-    let folder = PathBuf::from(folder).join(domain);
-    if !folder.exists() {
-        eprintln!("SKIPPED: {domain} {problem}: the benchmarks are not beside the repository");
-        return None;
-    }
+    let folder = planner::testing::shared("benchmarks/paper")?.join(domain);
     Some(load(&folder.join("domain.pddl"), &folder.join(problem)))
 }
 

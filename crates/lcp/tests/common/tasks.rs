@@ -5,13 +5,13 @@ use planner::task::{
     Atom, ConditionalEffect, Fact, FactMeaning, ObjectId, Operator, PredicateId, SchemaId, Symbol,
     Task, Value, VarId, Variable,
 };
-use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A random task: a few variables with all kinds of values, operators of all shapes, static atoms.
 pub(crate) fn random_task(seed: u64) -> Task {
-    let mut rng = StdRng::seed_from_u64(seed);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let symbols = |prefix: &str, arities: &[usize]| -> Vec<Symbol> {
         let symbol = |(i, &arity): (usize, &usize)| Symbol { name: format!("{prefix}{i}"), arity };
         arities.iter().enumerate().map(symbol).collect()
@@ -19,7 +19,7 @@ pub(crate) fn random_task(seed: u64) -> Task {
     let predicates = symbols("p", &[0, 1, 2, 2, 1, 2, 3]);
     let schemas = symbols("a", &[0, 1, 2, 3]);
     let objects: Vec<String> = (0..5).map(|i| format!("o{i}")).collect();
-    let random_args = |rng: &mut StdRng, arity: usize| -> Box<[ObjectId]> {
+    let random_args = |rng: &mut Xoshiro256PlusPlus, arity: usize| -> Box<[ObjectId]> {
         (0..arity).map(|_| ObjectId(rng.random_range(0..5))).collect()
     };
 
@@ -52,7 +52,7 @@ pub(crate) fn random_task(seed: u64) -> Task {
         })
         .collect();
 
-    let partial = |rng: &mut StdRng, p: f64| -> Vec<Fact> {
+    let partial = |rng: &mut Xoshiro256PlusPlus, p: f64| -> Vec<Fact> {
         let mut facts = Vec::new();
         for (v, variable) in variables.iter().enumerate() {
             if rng.random_bool(p) {
@@ -63,7 +63,7 @@ pub(crate) fn random_task(seed: u64) -> Task {
         facts
     };
     // Every third task has conditional effects.
-    let conditional = |rng: &mut StdRng| -> Box<[ConditionalEffect]> {
+    let conditional = |rng: &mut Xoshiro256PlusPlus| -> Box<[ConditionalEffect]> {
         let count = if seed.is_multiple_of(3) { rng.random_range(0..4) } else { 0 };
         let effects = (0..count).flat_map(|_| {
             let condition: Box<[Fact]> = partial(rng, 0.4).into();
@@ -113,7 +113,7 @@ pub(crate) fn random_task(seed: u64) -> Task {
 }
 
 /// A random value for each variable.
-pub(crate) fn random_state(variables: &[Variable], rng: &mut StdRng) -> Vec<Value> {
+pub(crate) fn random_state(variables: &[Variable], rng: &mut Xoshiro256PlusPlus) -> Vec<Value> {
     variables.iter().map(|v| rng.random_range(0..v.domain_size() as Value)).collect()
 }
 
@@ -147,7 +147,7 @@ impl Rewritten {
 
 /// Writes a task down differently.
 pub(crate) fn rewrite(task: &Task, seed: u64) -> Rewritten {
-    let mut rng = StdRng::seed_from_u64(seed);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut shuffled = |n: usize| {
         let mut places: Vec<usize> = (0..n).collect();
         places.shuffle(&mut rng);

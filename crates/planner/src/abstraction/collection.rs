@@ -15,6 +15,7 @@
 //! So no sum of distances overflows, for any costs that stay within those of the operators.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::EffectIndex;
@@ -57,7 +58,7 @@ impl Abstractions {
     /// Projects the task to each of the patterns.
     ///
     /// Leaves out projections with which more than [`MAX_TRANSITIONS`] would have to be stored.
-    pub fn new(task: &Task, patterns: &[Pattern]) -> Abstractions {
+    pub fn new(task: &Task, patterns: &[Pattern]) -> Arc<Abstractions> {
         let index = EffectIndex::new(task);
         let mut room = MAX_TRANSITIONS;
         let mut projections = Vec::with_capacity(patterns.len());
@@ -100,7 +101,7 @@ impl Abstractions {
             }
         }
         let dead_ends = dead_end_projections(task, &projections, &distances);
-        Abstractions {
+        Arc::new(Abstractions {
             projections,
             divisor,
             scale,
@@ -112,7 +113,7 @@ impl Abstractions {
             operator_offsets,
             operator_pairs,
             dead_ends,
-        }
+        })
     }
 
     /// The number of patterns.

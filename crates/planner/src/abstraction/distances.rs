@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 
 use super::projection::{LabelId, Projection};
 use super::transitions::Transitions;
+use crate::work::{self, Work};
 
 /// A distance or a cost in a projection, in some integer unit.
 pub type Distance = u32;
@@ -36,12 +37,18 @@ pub struct DistanceScratch {
     distances: Vec<Distance>,
     /// The state and label by which each state was reached last.
     parents: Vec<(u32, u32)>,
+    work: Work,
 }
 
 impl DistanceScratch {
     /// Scratch memory that grows as needed.
     pub fn new() -> DistanceScratch {
         DistanceScratch::default()
+    }
+
+    /// The work done since this was asked last.
+    pub fn take_work(&mut self) -> Work {
+        std::mem::take(&mut self.work)
     }
 
     pub(super) fn goal_distances(
@@ -125,6 +132,7 @@ impl DistanceScratch {
             }
             d += 1;
         }
+        self.work += work::ARC * (transitions.len() + distances.len()) as Work;
     }
 
     fn spread_by_heap(
@@ -151,6 +159,7 @@ impl DistanceScratch {
                 }
             }
         }
+        self.work += 2 * work::ARC * (transitions.len() + distances.len()) as Work;
     }
 
     pub(super) fn shortest_path(
@@ -168,6 +177,7 @@ impl DistanceScratch {
         self.heap.clear();
         self.distances[from as usize] = 0;
         self.heap.push(Reverse(u64::from(from)));
+        self.work += (projection.num_states() / 8) as Work;
         while let Some(Reverse(entry)) = self.heap.pop() {
             let (d, mut state) = ((entry >> 32) as Distance, entry as u32);
             if self.distances[state as usize] != d {
@@ -182,6 +192,7 @@ impl DistanceScratch {
                 path.reverse();
                 return d;
             }
+            self.work += 2 * work::ARC * (1 + projection.forward.degree(state)) as Work;
             for arc in projection.forward.of(state) {
                 let other = state.wrapping_add(arc.delta);
                 let through = d + label_costs[arc.label as usize];

@@ -27,6 +27,8 @@ pub(super) struct Transitions {
     /// Row r consists of the arcs `offsets[r]..offsets[r + 1]`.
     offsets: Vec<u32>,
     arcs: Vec<Arc>,
+    /// The number of transitions, shared ones counted once per state.
+    len: usize,
 }
 
 /// The variables of a pattern as digits of a mixed-radix number.
@@ -122,7 +124,14 @@ impl Transitions {
                 rows.push(first_joint_row + state);
             }
         }
-        Transitions { rows, width, offsets, arcs }
+        let mut transitions = Transitions { rows, width, offsets, arcs, len: 0 };
+        transitions.len = (0..radix.num_states).map(|state| transitions.degree(state)).sum();
+        transitions
+    }
+
+    /// The number of transitions.
+    pub(super) fn len(&self) -> usize {
+        self.len
     }
 
     /// The arcs of a state.
@@ -133,6 +142,15 @@ impl Transitions {
             let row = row as usize;
             &self.arcs[self.offsets[row] as usize..self.offsets[row + 1] as usize]
         })
+    }
+
+    /// The number of arcs of a state.
+    #[inline(always)]
+    pub(super) fn degree(&self, state: u32) -> usize {
+        let start = state as usize * self.width;
+        let rows = &self.rows[start..start + self.width];
+        let len = |&row: &u32| self.offsets[row as usize + 1] - self.offsets[row as usize];
+        rows.iter().map(len).sum::<u32>() as usize
     }
 
     /// Bytes of heap memory.

@@ -24,7 +24,7 @@ impl Maximum {
         let mut store = TableStore::new(abstractions.clone(), scale);
         let mut scratch = PartitionScratch::default();
         for partitioning in partitionings {
-            store.push(&partitioning.goal_distances(&abstractions, &mut scratch));
+            store.push(&partitioning.goal_distances(&mut scratch));
         }
         Maximum { abstractions, store }
     }

@@ -5,63 +5,44 @@ mod every_state;
 mod hmax;
 mod lazy;
 mod maximum;
+mod schedule;
 mod stored;
 mod tables;
+mod workshop;
 
 pub use blind::Blind;
 pub use every_state::EveryState;
 pub use hmax::HMax;
 pub use lazy::Lazy;
 pub use maximum::Maximum;
+pub use schedule::ScheduleConfig;
 pub use stored::{Stored, StoredConfig};
 
+pub use crate::estimate::Estimate;
 use crate::task::{Cost, Value};
-
-/// What a heuristic says of one state; higher is further from the goal.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Estimate {
-    /// The goal is at least this far away.
-    AtLeast(Cost),
-    /// The goal cannot be reached.
-    DeadEnd,
-}
 
 /// A lower bound on goal distances that may improve while the search runs.
 ///
-/// Every implementation is admissible: `evaluate` never exceeds the true distance, and says
+/// Every implementation is admissible: what it says never exceeds the true distance, and it says
 /// [`Estimate::DeadEnd`] only when there is no plan.
 /// It need not be consistent; A* reopens.
 pub trait Heuristic {
+    /// A search begins at this state, or begins again; it is evaluated next, and this call stands
+    /// for its first visit.
+    fn begin(&mut self, initial: &[Value]) {
+        let _ = initial;
+    }
+
     /// Estimates the goal distance of a state (one value per variable).
     fn evaluate(&mut self, state: &[Value]) -> Estimate;
 
-    /// Grows whenever an earlier value might now be higher; a search may then evaluate a state
-    /// again before it expands it.
-    fn revision(&self) -> u64 {
-        0
+    /// Says what to do with a state that is about to be expanded; never asked of dead ends.
+    ///
+    /// Here a heuristic may take time to raise the value of this state, and of others with it.
+    fn before_expansion(&mut self, visit: Visit<'_>) -> Verdict {
+        let _ = visit;
+        Verdict::Keep
     }
-
-    /// Whether the next state to be expanded should be handed to [`Heuristic::improve`] first;
-    /// `again` says whether it was before.
-    fn wants_to_improve(&self, again: bool) -> bool {
-        let _ = again;
-        false
-    }
-
-    /// Like [`Heuristic::evaluate`], but the heuristic may take time to raise the value of this
-    /// state, and of others with it.
-    fn improve(&mut self, state: &[Value]) -> Estimate {
-        self.evaluate(state)
-    }
-
-    /// Whether the search should begin again at the initial state, which may pay when the
-    /// heuristic intends to work harder from now on.
-    fn wants_to_start_over(&self) -> bool {
-        false
-    }
-
-    /// Takes note that the search has begun again.
-    fn start_over(&mut self) {}
 
     /// Figures for the final statistics.
     fn statistics(&self) -> HeuristicStatistics {
@@ -69,29 +50,54 @@ pub trait Heuristic {
     }
 }
 
+/// A state that is about to be expanded.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'a> {
+    /// The state.
+    pub state: &'a [Value],
+    /// Its value so far.
+    pub h: Cost,
+    /// How many states the search evaluated before this one for the first time.
+    pub number: u64,
+    /// Whether it was visited before.
+    pub again: bool,
+}
+
+impl Visit<'_> {
+    /// What a new estimate of the state means for it.
+    pub fn verdict(&self, estimate: Estimate) -> Verdict {
+        match estimate {
+            Estimate::AtLeast(h) if h > self.h => Verdict::Raised(h),
+            Estimate::AtLeast(_) => Verdict::Keep,
+            Estimate::DeadEnd => Verdict::DeadEnd,
+        }
+    }
+}
+
+/// What to do with a state that is about to be expanded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Expand it.
+    Keep,
+    /// Its value is this; expand it when its turn comes.
+    Raised(Cost),
+    /// Drop it: there is no plan from here.
+    DeadEnd,
+    /// Forget all states and begin again at the initial state, with what was learned since.
+    Restart,
+}
+
 impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
+    fn begin(&mut self, initial: &[Value]) {
+        (**self).begin(initial);
+    }
+
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
         (**self).evaluate(state)
     }
 
-    fn revision(&self) -> u64 {
-        (**self).revision()
-    }
-
-    fn wants_to_improve(&self, again: bool) -> bool {
-        (**self).wants_to_improve(again)
-    }
-
-    fn improve(&mut self, state: &[Value]) -> Estimate {
-        (**self).improve(state)
-    }
-
-    fn wants_to_start_over(&self) -> bool {
-        (**self).wants_to_start_over()
-    }
-
-    fn start_over(&mut self) {
-        (**self).start_over();
+    fn before_expansion(&mut self, visit: Visit<'_>) -> Verdict {
+        (**self).before_expansion(visit)
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
 use crate::partition::GoalDistances;
 use crate::task::{Cost, Value};
+use crate::work::{self, Work};
 
 /// Integers that can be the distances of a table.
 trait Lane: Copy + Ord + Default + Into<u32> + TryFrom<u32> {
@@ -118,6 +119,11 @@ impl<L: Lane> Tables<L> {
         self.blocks.iter().map(|block| block.used).sum()
     }
 
+    /// The number of rows that an evaluation reads.
+    fn num_patterns(&self) -> usize {
+        self.blocks.iter().map(|block| block.patterns.len()).sum()
+    }
+
     fn memory_bytes(&self) -> usize {
         self.blocks.iter().map(|block| 32 * block.rows.len() + 8 * block.patterns.len()).sum()
     }
@@ -127,7 +133,7 @@ impl<L: Lane> Tables<L> {
         let has_rows = |p: PatternId| {
             block.is_some_and(|block| block.patterns.iter().any(|&(pattern, _)| pattern == p.0))
         };
-        let tables = abstractions.ids().map(|p| (p, distances.table(abstractions, p)));
+        let tables = abstractions.ids().map(|p| (p, distances.table(p)));
         let new = tables.filter(|&(p, table)| !is_zero(table) && !has_rows(p));
         new.map(|(_, table)| 32 * table.len() + 8).sum()
     }
@@ -162,7 +168,7 @@ impl<L: Lane> Tables<L> {
         let lane = block.used;
         block.used += 1;
         for p in abstractions.ids() {
-            block.set(lane, p.0, distances.table(abstractions, p), factor);
+            block.set(lane, p.0, distances.table(p), factor);
         }
     }
 
@@ -261,15 +267,27 @@ impl TableStore {
         with_tables!(&self.tables, t => t.memory_bytes())
     }
 
-    /// How many bytes more it takes to hold another partitioning.
-    pub(super) fn bytes_to_push(&self, distances: &GoalDistances) -> usize {
-        with_tables!(&self.tables, t => t.bytes_to_push(&self.abstractions, distances))
-    }
-
     /// Adds the tables of a partitioning.
     pub(super) fn push(&mut self, distances: &GoalDistances) {
         let factor = self.scale / distances.scale();
         with_tables!(&mut self.tables, t => t.push(&self.abstractions, distances, factor));
+    }
+
+    /// Adds the tables of a partitioning if all of them then take at most `max_bytes`; whether
+    /// they do.
+    pub(super) fn push_within(&mut self, distances: &GoalDistances, max_bytes: usize) -> bool {
+        let more = with_tables!(&self.tables, t => t.bytes_to_push(&self.abstractions, distances));
+        let fits = self.memory_bytes() + more <= max_bytes;
+        if fits {
+            self.push(distances);
+        }
+        fits
+    }
+
+    /// The work of a look-up.
+    pub(super) fn look_up_work(&self) -> Work {
+        let rows: usize = with_tables!(&self.tables, t => t.num_patterns());
+        work::RANK * self.abstractions.len() as Work + work::ROW * rows as Work
     }
 
     /// Keeps only the partitionings for which `keep` holds, in their order.

@@ -22,11 +22,13 @@
 
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::CostPartitioning;
 use super::flow::{Classes, Network, Networks, PathSearch};
 use crate::abstraction::Abstractions;
-use crate::task::Value;
+use crate::task::{Cost, Value};
+use crate::work::{self, Budget, Work};
 
 /// How far above an integer an upper bound may lie and still mean that integer: bounds are
 /// floating-point numbers, and Fast Downward's optimal cost partitioning rounds with this slack.
@@ -77,6 +79,7 @@ impl Bounds {
 /// The ascent: what is known of a collection, and the position for the current state.
 #[derive(Clone, Debug)]
 pub(super) struct Ascent {
+    abstractions: Arc<Abstractions>,
     classes: Rc<Classes>,
     known_networks: Networks,
     search: PathSearch,
@@ -137,7 +140,7 @@ struct Tour {
 
 impl Ascent {
     /// An ascent that begins with uniform shares and keeps at most `max_bytes` of networks.
-    pub(super) fn new(abstractions: &Abstractions, max_bytes: usize) -> Ascent {
+    pub(super) fn new(abstractions: &Arc<Abstractions>, max_bytes: usize) -> Ascent {
         let classes = Rc::new(Classes::new(abstractions));
         let (num_slots, num_classes) = (classes.num_slots(), classes.len());
         Ascent {
@@ -161,7 +164,18 @@ impl Ascent {
             labels: Vec::new(),
             uses: Vec::new(),
             classes,
+            abstractions: Arc::clone(abstractions),
         }
+    }
+
+    /// The collection.
+    pub(super) fn abstractions(&self) -> &Arc<Abstractions> {
+        &self.abstractions
+    }
+
+    /// The work done since this was asked last.
+    pub(super) fn take_work(&mut self) -> Work {
+        self.search.take_work()
     }
 
     /// The classes and slots.
@@ -187,6 +201,12 @@ impl Ascent {
     /// What is known of the current state.
     pub(super) fn bounds(&self) -> Bounds {
         self.bounds
+    }
+
+    /// What no partitioning exceeds at the current state, as a bound on plan costs.
+    pub(super) fn ceiling(&self) -> Option<Cost> {
+        let upper = (self.bounds.upper - TOLERANCE).ceil().max(0.0);
+        upper.is_finite().then(|| (upper as Cost).saturating_mul(self.abstractions.divisor()))
     }
 
     /// The labels of the shortest path of a pattern under the current costs, sorted, with
@@ -217,11 +237,16 @@ impl Ascent {
     }
 
     /// Goes to a state that is no dead end of any projection, and evaluates the shares there.
-    pub(super) fn begin(&mut self, abstractions: &Abstractions, state: &[Value]) {
-        self.known_networks.of_state(abstractions, &self.classes, state, &mut self.networks);
+    /// Whether the budget sufficed for that.
+    pub(super) fn begin(&mut self, state: &[Value], budget: &mut Budget) -> bool {
+        let Ascent { abstractions, classes, known_networks, networks, .. } = self;
         self.bounds = Bounds::UNKNOWN;
         self.steps = 0;
         self.clock = 0.0;
+        if !known_networks.of_state(abstractions, classes, state, networks, budget) {
+            return false;
+        }
+        budget.spend(2 * work::PAIR * self.slots.len() as Work);
 
         self.slots.fill(Slot::default());
         self.costs.fill(0.0);
@@ -254,6 +279,8 @@ impl Ascent {
         self.set_shares(|slot| weights[slot as usize]);
         self.weights = weights;
         self.find_paths();
+        budget.spend(self.take_work());
+        true
     }
 
     /// Moves to shares proportional to the given weights of slots, and evaluates them.
@@ -312,7 +339,7 @@ impl Ascent {
                 let slot = &mut self.slots[slot as usize];
                 slot.cost += passed * cost;
                 if slot.use_now > 0.0 {
-                    slot.share *= (eta * slot.use_now / most).exp();
+                    slot.share *= exp(eta * slot.use_now / most);
                     slot.use_now = 0.0;
                 }
             }
@@ -422,7 +449,7 @@ impl Ascent {
     }
 
     /// The best partitioning found, which is also what the next state starts from.
-    pub(super) fn finish(&mut self, abstractions: &Abstractions) -> CostPartitioning {
+    pub(super) fn finish(&mut self) -> CostPartitioning {
         let slot_of_pair = self.classes.slot_of_pair();
         let weight = |&slot: &u32| {
             let lives = !self.live[self.classes.class(slot) as usize].is_empty();
@@ -442,8 +469,22 @@ impl Ascent {
                 self.weights[slot as usize] = self.best[slot as usize] * factor;
             }
         }
-        CostPartitioning::from_weights(abstractions, &weights)
+        CostPartitioning::from_weights(&self.abstractions, &weights)
     }
+}
+
+/// eˣ for x between 0 and a few units, by its series: the same on every machine, which the
+/// system's function is not.
+fn exp(x: f64) -> f64 {
+    // e^x = (e^(x/8))^8, and 12 terms leave an error below 1e-15 for x/8 ≤ 1/2.
+    let r = x / 8.0;
+    let mut sum = 1.0;
+    for n in (1..=12).rev() {
+        sum = 1.0 + sum * r / f64::from(n);
+    }
+    let square = sum * sum;
+    let fourth = square * square;
+    fourth * fourth
 }
 
 /// The slots of a class that matter.

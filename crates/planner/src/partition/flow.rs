@@ -32,6 +32,7 @@ use rustc_hash::FxHashMap;
 
 use crate::abstraction::{Abstractions, INFINITY, PatternId};
 use crate::task::Value;
+use crate::work::{self, Budget, Work};
 
 /// Operators that no projection can tell apart, and where they are relevant.
 #[derive(Clone, Debug)]
@@ -291,6 +292,11 @@ impl Network {
     /// What a place in the table of known networks takes, roughly.
     const ENTRY_BYTES: usize = 48;
 
+    /// What it takes to make it, or to look at all of it.
+    fn work(&self) -> Work {
+        work::FLOAT_ARC * (self.arcs.len() + self.labels.len()) as Work
+    }
+
     fn memory_bytes(&self) -> usize {
         4 * self.first_arc.len()
             + size_of::<Arc>() * self.arcs.len()
@@ -322,23 +328,32 @@ impl Networks {
     }
 
     /// The network of each pattern for a state that is no dead end of any projection.
+    /// Whether all of them could be had within the budget.
     pub(super) fn of_state(
         &mut self,
         abstractions: &Abstractions,
         classes: &Classes,
         state: &[Value],
         networks: &mut Vec<Rc<Network>>,
-    ) {
+        budget: &mut Budget,
+    ) -> bool {
         networks.clear();
         for p in abstractions.ids() {
-            let source = abstractions.projection(p).abstract_state(state);
+            if budget.is_spent() {
+                return false;
+            }
+            let projection = abstractions.projection(p);
+            let source = projection.abstract_state(state);
+            budget.spend(work::FLOAT_ARC);
             let known = self.known[p.index()].get(&source).cloned();
             networks.push(known.unwrap_or_else(|| {
                 let network = Rc::new(Network::new(abstractions, classes, p, source));
+                budget.spend(network.work() + work::PAIR * projection.num_states() as Work);
                 self.keep(p, source, &network);
                 network
             }));
         }
+        true
     }
 
     fn keep(&mut self, pattern: PatternId, source: u32, network: &Rc<Network>) {
@@ -362,6 +377,7 @@ pub(super) struct PathSearch {
     distances: Vec<f64>,
     /// The node and the label by which each node was reached last.
     parents: Vec<(u32, u32)>,
+    work: Work,
 }
 
 /// A node with its tentative distance; the nearest is the greatest.
@@ -394,6 +410,11 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 impl PathSearch {
+    /// The work done since this was asked last.
+    pub(super) fn take_work(&mut self) -> Work {
+        std::mem::take(&mut self.work)
+    }
+
     /// The distance from the network's state to the goals for these costs of slots, and the labels
     /// of one shortest path, sorted, with repetitions.
     pub(super) fn shortest_path(
@@ -409,6 +430,7 @@ impl PathSearch {
             costs.iter().copied().fold(f64::INFINITY, f64::min)
         }));
         let goal = network.goal();
+        let mut relaxed = network.labels.len() + goal;
         self.distances.clear();
         self.distances.resize(goal + 1, f64::INFINITY);
         if self.parents.len() <= goal {
@@ -426,6 +448,7 @@ impl PathSearch {
                 continue; // Reached on a shorter way since.
             }
             let leaving = network.first_arc[node] as usize..network.first_arc[node + 1] as usize;
+            relaxed += leaving.len();
             for arc in &network.arcs[leaving] {
                 let through = distance + self.label_costs[arc.label as usize];
                 let head = arc.head as usize;
@@ -444,6 +467,7 @@ impl PathSearch {
             node = parent;
         }
         path.sort_unstable();
+        self.work += work::FLOAT_ARC * relaxed as Work;
         self.distances[goal]
     }
 }

@@ -8,30 +8,31 @@
 //! kept if it has the highest value so far for at least one of 1000 sampled states.
 //! Works in whole units.
 //!
-//! Requires a budget of time.
+//! Requires a budget.
 //! Guarantees at least one partitioning.
 //! Cost: a step of the improvement computes one distance for each projection between the two that
 //! change places; those after the second keep their costs.
 //!
 //! Deviates from Scorpion (revision c563a3310): ends early when many orders in a row add nothing.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{CostPartitioning, GoalDistances, GreedyOrders, MEMORY_LIMIT, PartitionScratch};
 use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
-use crate::heuristic::Estimate;
+use crate::estimate::Estimate;
 use crate::task::{Cost, RandomWalk, Task, Value};
+use crate::work::{self, Budget, SECOND, Work};
 
 /// How long to look for orders, and when to be content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ZeroOneConfig {
-    /// The time for everything.
-    pub time: Duration,
-    /// The time for improving one order.
-    pub improvement_time: Duration,
+    /// The work for everything.
+    pub work: Work,
+    /// The work for improving one order.
+    pub improvement: Work,
     /// The number of sampled states.
     pub samples: usize,
     /// Ends after this many orders in a row that were not kept.
@@ -43,8 +44,8 @@ pub struct ZeroOneConfig {
 impl Default for ZeroOneConfig {
     fn default() -> ZeroOneConfig {
         ZeroOneConfig {
-            time: Duration::from_secs(5),
-            improvement_time: Duration::from_secs(2),
+            work: 5 * SECOND,
+            improvement: 2 * SECOND,
             samples: 1000,
             patience: 5000,
             max_bytes: 2 * MEMORY_LIMIT,
@@ -55,10 +56,10 @@ impl Default for ZeroOneConfig {
 /// A diverse set of greedy zero-one partitionings for a task.
 pub fn zero_one_partitionings(
     task: &Task,
-    abstractions: &Abstractions,
+    abstractions: &Arc<Abstractions>,
     config: &ZeroOneConfig,
 ) -> Vec<CostPartitioning> {
-    let deadline = Instant::now() + config.time;
+    let mut budget = Budget::new(config.work);
     let most =
         config.max_bytes / (4 * (abstractions.num_states() + abstractions.num_pairs())).max(1);
     let mut greedy = GreedyOrders::new(abstractions, super::scp::SEED);
@@ -85,19 +86,22 @@ pub fn zero_one_partitionings(
             samples = (0..config.samples).map(|_| walks.state()).collect();
             best = vec![None; samples.len()];
         }
-        let until = deadline.min(Instant::now() + config.improvement_time);
-        climb.improve(&mut patterns, until);
+        let mut part = budget.part(config.improvement);
+        climb.improve(&mut patterns, &mut part);
+        budget.spend(part.spent());
 
         let partitioning = climb.partitioning(&patterns);
-        let distances = partitioning.goal_distances(abstractions, &mut climb.scratch);
-        if raises_any(abstractions, &distances, &samples, &mut best) || kept.is_empty() {
+        let distances = partitioning.goal_distances(&mut climb.scratch);
+        budget.spend(climb.scratch.take_work());
+        budget.spend(2 * work::PAIR * (samples.len() * abstractions.len()) as Work);
+        if raises_any(&distances, &samples, &mut best) || kept.is_empty() {
             kept.push(partitioning);
             in_vain = 0;
         } else {
             in_vain += 1;
         }
         let is_full = kept.len() >= most;
-        if is_full || in_vain >= config.patience || Instant::now() >= deadline {
+        if is_full || in_vain >= config.patience || budget.is_spent() {
             return kept;
         }
         state = walks.state();
@@ -106,14 +110,13 @@ pub fn zero_one_partitionings(
 
 /// Brings the best values of the samples up to date; says whether one of them rose.
 fn raises_any(
-    abstractions: &Abstractions,
     distances: &GoalDistances,
     samples: &[Vec<Value>],
     best: &mut [Option<Cost>],
 ) -> bool {
     let mut raised = false;
     for (sample, best) in samples.iter().zip(best) {
-        if let Estimate::AtLeast(h) = distances.evaluate(abstractions, sample)
+        if let Estimate::AtLeast(h) = distances.evaluate(sample)
             && Some(h) > *best
         {
             *best = Some(h);
@@ -134,7 +137,7 @@ fn flips(task: &Task, h: u64) -> usize {
 /// States of random walks from the initial state.
 struct Walks<'a> {
     task: &'a Task,
-    abstractions: &'a Abstractions,
+    abstractions: &'a Arc<Abstractions>,
     walk: RandomWalk<'a>,
     rng: Xoshiro256PlusPlus,
     flips: usize,
@@ -159,7 +162,7 @@ impl Walks<'_> {
 
 /// Improves an order for one state.
 struct Climb<'a> {
-    abstractions: &'a Abstractions,
+    abstractions: &'a Arc<Abstractions>,
     /// The rank of the state in each projection, by pattern.
     ranks: Vec<u32>,
     /// By position: the costs that remain before it.
@@ -170,7 +173,7 @@ struct Climb<'a> {
 }
 
 impl<'a> Climb<'a> {
-    fn new(abstractions: &'a Abstractions, state: &[Value]) -> Climb<'a> {
+    fn new(abstractions: &'a Arc<Abstractions>, state: &[Value]) -> Climb<'a> {
         let mut climb = Climb {
             abstractions,
             ranks: Vec::new(),
@@ -212,13 +215,14 @@ impl<'a> Climb<'a> {
         }
     }
 
-    /// Exchanges two projections as long as that raises the value and there is time.
-    fn improve(&mut self, order: &mut [PatternId], until: Instant) {
+    /// Exchanges two projections as long as that raises the value and the budget lasts.
+    fn improve(&mut self, order: &mut [PatternId], budget: &mut Budget) {
         let mut improved = true;
         while improved {
             improved = false;
             'pairs: for i in 0..order.len() {
-                if Instant::now() >= until {
+                budget.spend(self.scratch.take_work());
+                if budget.is_spent() {
                     return;
                 }
                 for j in i + 1..order.len() {
@@ -276,7 +280,8 @@ fn distance(
         return 0;
     }
     let projection = abstractions.projection(pattern);
-    let PartitionScratch { distances, label_costs, path } = scratch;
+    scratch.count(work::PAIR * abstractions.pairs(pattern).len() as Work);
+    let PartitionScratch { distances, label_costs, path, .. } = scratch;
     projection.label_costs_of_task(costs, label_costs);
     if label_costs.iter().all(|&cost| cost == 0) {
         return 0;

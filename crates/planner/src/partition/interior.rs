@@ -19,19 +19,20 @@
 //! What matters for the state is defined in flow.rs.
 //! Cost: one sparse factorisation of the whole program per iteration; for labels, not for search.
 
-use std::time::Duration;
-
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::MEMORY_LIMIT;
 use super::flow::{Classes, Network, Networks};
 use super::program::Program;
 use crate::abstraction::Abstractions;
 use crate::task::Value;
+use crate::work::Budget;
 
 /// Solves for interior optimal partitionings of a collection.
 #[derive(Clone, Debug)]
 pub struct InteriorSolver {
+    abstractions: Arc<Abstractions>,
     classes: Classes,
     known_networks: Networks,
     networks: Vec<Rc<Network>>,
@@ -53,8 +54,9 @@ impl InteriorSolver {
     pub const TOLERANCE: f64 = 1e-8;
 
     /// A solver for a collection.
-    pub fn new(abstractions: &Abstractions) -> InteriorSolver {
+    pub fn new(abstractions: &Arc<Abstractions>) -> InteriorSolver {
         InteriorSolver {
+            abstractions: Arc::clone(abstractions),
             classes: Classes::new(abstractions),
             known_networks: Networks::new(abstractions.len(), MEMORY_LIMIT),
             networks: Vec::new(),
@@ -62,16 +64,13 @@ impl InteriorSolver {
     }
 
     /// Solves for a state; `None` if it is a dead end of some projection or the solver fails.
-    pub fn solve(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-    ) -> Option<InteriorPartitioning> {
+    pub fn solve(&mut self, state: &[Value]) -> Option<InteriorPartitioning> {
+        let InteriorSolver { abstractions, classes, known_networks, networks } = self;
         if abstractions.is_dead_end(state) {
             return None;
         }
-        let InteriorSolver { classes, known_networks, networks } = self;
-        known_networks.of_state(abstractions, classes, state, networks);
+        let mut budget = Budget::unlimited();
+        known_networks.of_state(abstractions, classes, state, networks, &mut budget);
         let mut program = Program::default();
         let all_classes = 0..classes.len() as u32;
         let unit = all_classes.clone().map(|class| classes.cost(class)).fold(0.0, f64::max);
@@ -90,7 +89,7 @@ impl InteriorSolver {
         for network in networks.iter().filter(|network| !network.is_trivial()) {
             add_network(&mut program, network, &c);
         }
-        let solution = program.solve(InteriorSolver::TOLERANCE, Duration::MAX)?;
+        let solution = program.solve(InteriorSolver::TOLERANCE, &mut budget)?;
 
         let mut shares: Vec<f64> = Vec::with_capacity(abstractions.num_pairs());
         let mut totals = vec![0.0; classes.len()];

@@ -7,12 +7,13 @@
 //! or none that exceeds the bound to beat.
 //! Cost of a step: at most one shortest path in each projection.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use super::ascent::{Ascent, Bounds, StepSizes};
-use super::{CostPartitioning, MEMORY_LIMIT, Partitioner};
+use super::{CostPartitioning, MEMORY_LIMIT, Partitioner, Request, Saturated};
 use crate::abstraction::Abstractions;
-use crate::task::{Cost, Value};
+use crate::task::{Cost, OpId};
+use crate::work::{self, Work};
 
 /// How the ascent runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,8 +21,6 @@ pub struct LagrangianConfig {
     /// The number of steps for one state; more, up to [`LagrangianConfig::MOST`] times as many,
     /// as long as they keep raising the value.
     pub steps: usize,
-    /// The time for one state.
-    pub time: Duration,
     /// Where the ascent for a state begins.
     pub start: Start,
     /// The most bytes of what is known of abstract states, kept for the next state that has them.
@@ -33,7 +32,9 @@ pub struct LagrangianConfig {
 pub enum Start {
     /// At equal shares for all patterns where an operator matters.
     Uniform,
-    /// Where the ascent for the previous state ended.
+    /// At shares near those of the state's saturated cost partitioning.
+    Saturated,
+    /// Where the ascent for the previous state ended; for the first, as with `Saturated`.
     Previous,
 }
 
@@ -44,12 +45,7 @@ impl LagrangianConfig {
 
 impl Default for LagrangianConfig {
     fn default() -> LagrangianConfig {
-        LagrangianConfig {
-            steps: 100,
-            time: Duration::MAX,
-            start: Start::Previous,
-            max_bytes: MEMORY_LIMIT,
-        }
+        LagrangianConfig { steps: 100, start: Start::Previous, max_bytes: MEMORY_LIMIT }
     }
 }
 
@@ -66,18 +62,16 @@ const LEAST_RISE: f64 = 0.05;
 pub struct Lagrangian {
     config: LagrangianConfig,
     ascent: Ascent,
+    saturated: Option<Saturated>,
     steps: u64,
 }
 
 impl Lagrangian {
     /// An ascent on the partitionings of a collection.
-    pub fn new(abstractions: &Abstractions, config: LagrangianConfig) -> Lagrangian {
-        Lagrangian { config, ascent: Ascent::new(abstractions, config.max_bytes), steps: 0 }
-    }
-
-    /// Sets the time for each state to come.
-    pub fn set_time(&mut self, time: Duration) {
-        self.config.time = time;
+    pub fn new(abstractions: &Arc<Abstractions>, config: LagrangianConfig) -> Lagrangian {
+        let saturated = (config.start != Start::Uniform).then(|| Saturated::new(abstractions));
+        let ascent = Ascent::new(abstractions, config.max_bytes);
+        Lagrangian { config, ascent, saturated, steps: 0 }
     }
 
     /// The steps made so far, for all states.
@@ -94,34 +88,32 @@ impl Lagrangian {
     /// as a network might predict them.
     pub fn partition_from(
         &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
         weights: &[f32],
-        beat: Option<Cost>,
+        request: Request<'_>,
     ) -> Option<CostPartitioning> {
         self.ascent.set_weights(weights);
-        self.climb(abstractions, state, beat)
+        self.climb(request)
     }
 
-    fn climb(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / abstractions.divisor()) as f64);
-        let started = Instant::now();
-        self.ascent.begin(abstractions, state);
+    fn climb(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        let Request { state, beat, budget, .. } = request;
+        let divisor = self.ascent.abstractions().divisor();
+        let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / divisor) as f64);
+        if !self.ascent.begin(state, budget) {
+            return None;
+        }
         let mut next_look = FIRST_LOOK;
         let mut last = self.ascent.bounds().lower;
         for step in 1..=LagrangianConfig::MOST * self.config.steps {
             self.ascent.step(STEP_SIZES);
             self.steps += 1;
-            let is_late = started.elapsed() >= self.config.time;
+            budget.spend(self.ascent.take_work());
+            let is_late = budget.is_spent();
             if step != next_look && !is_late {
                 continue;
             }
             self.ascent.evaluate_averages();
+            budget.spend(self.ascent.take_work());
             let bounds = self.ascent.bounds();
             if !bounds.may_exceed(beat) {
                 return None;
@@ -134,7 +126,7 @@ impl Lagrangian {
             }
             next_look += (step / 3).max(FIRST_LOOK);
         }
-        Some(self.ascent.finish(abstractions))
+        Some(self.ascent.finish())
     }
 }
 
@@ -143,19 +135,45 @@ impl Partitioner for Lagrangian {
         "lagrangian"
     }
 
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        if self.config.start == Start::Uniform {
-            self.ascent.forget();
+    fn abstractions(&self) -> &Arc<Abstractions> {
+        self.ascent.abstractions()
+    }
+
+    fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        let Request { state, beat, budget, elapsed, initial } = request;
+        match &mut self.saturated {
+            None => self.ascent.forget(),
+            Some(_) if self.config.start == Start::Previous && self.steps > 0 => {}
+            Some(saturated) => {
+                let found =
+                    saturated.partition(Request { state, beat: None, budget, elapsed, initial })?;
+                budget.spend(2 * work::PAIR * found.costs().len() as Work);
+                self.ascent.set_weights(&near(&found));
+            }
         }
-        self.climb(abstractions, state, beat)
+        self.climb(Request { state, beat, budget, elapsed, initial })
+    }
+
+    fn ceiling(&self) -> Option<Cost> {
+        self.ascent.ceiling()
     }
 
     fn memory_bytes(&self) -> usize {
         self.ascent.memory_bytes()
     }
+}
+
+/// Shares near those of a partitioning, none of them zero.
+fn near(partitioning: &CostPartitioning) -> Vec<f32> {
+    let (abstractions, costs) = (partitioning.abstractions(), partitioning.costs());
+    let mut weights = vec![0.0; costs.len()];
+    for o in (0..abstractions.num_operators()).map(OpId::from) {
+        let pairs = abstractions.operator_pairs(o);
+        let total: f32 = pairs.iter().map(|&(_, pair)| costs[pair as usize] as f32).sum();
+        for &(_, pair) in pairs {
+            let share = costs[pair as usize] as f32 / total.max(1.0);
+            weights[pair as usize] = share + 1.0 / pairs.len() as f32;
+        }
+    }
+    weights
 }

@@ -22,12 +22,11 @@
 //! Deviates from the mathematics above: a class with a single slot here gives its whole cost
 //! there and is no unknown, and a label with one slot has no L of its own.
 
-use std::time::Duration;
-
 use rustc_hash::FxHashMap;
 
 use super::flow::Classes;
 use super::program::Program;
+use crate::work::Budget;
 
 /// A path as its labels, sorted, with repetitions.
 pub(super) type Path = Box<[u32]>;
@@ -47,16 +46,16 @@ pub(super) struct MasterSolution {
 /// slots of each label that occurs.
 ///
 /// `accuracy` is the gap at which the solver may stop, relative to the largest cost.
-/// `None` if the solver fails or takes longer than `time`.
+/// `None` if the solver fails or the budget does not suffice.
 pub(super) fn solve(
     classes: &Classes,
     paths: &[Vec<Path>],
     slots: &FxHashMap<u32, Vec<u32>>,
     accuracy: f64,
-    time: Duration,
+    budget: &mut Budget,
 ) -> Option<MasterSolution> {
     let problem = Problem::new(classes, paths, slots);
-    let optimum = problem.program.solve(accuracy, time)?;
+    let optimum = problem.program.solve(accuracy, budget)?;
     let (x, z) = (optimum.x, optimum.multipliers);
     let mut solution = MasterSolution { costs: problem.given.clone(), ..Default::default() };
     for (&slot, &column) in &problem.columns {

@@ -10,13 +10,14 @@
 //! Each way to make a partitioning is one file; they implement [`Partitioner`].
 
 mod ascent;
-mod cascade;
 mod flow;
 mod gzocp;
 mod interior;
 mod lagrangian;
 mod master;
 mod ocp;
+mod policy;
+mod portfolio;
 mod program;
 mod saturate;
 mod scp;
@@ -24,17 +25,21 @@ mod uniform;
 
 use thiserror::Error;
 
+use std::sync::Arc;
+
 use crate::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, LabelId, PatternId};
-use crate::heuristic::Estimate;
+use crate::estimate::Estimate;
 use crate::task::{Cost, OpId, Value};
+use crate::work::{self, Budget, Work};
 
 pub use crate::abstraction::COST_SCALE;
 pub use ascent::Bounds;
-pub use cascade::Cascade;
 pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
 pub use interior::{InteriorPartitioning, InteriorSolver};
 pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
 pub use ocp::{Ocp, OcpConfig, OcpStatistics};
+pub use policy::PortfolioConfig;
+pub use portfolio::Portfolio;
 pub use saturate::saturate;
 pub use scp::{GreedyOrders, Saturated};
 pub use uniform::Uniform;
@@ -45,28 +50,51 @@ pub type ScaledCost = u32;
 /// The most bytes that a partitioner keeps from one state to the next unless told otherwise.
 pub const MEMORY_LIMIT: usize = 256 << 20;
 
+/// What a partitioning is wanted for.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The state at which the sum of distances is to be high; no dead end of the projections.
+    pub state: &'a [Value],
+    /// A bound already known for the state.
+    pub beat: Option<Cost>,
+    /// What may be spent; what is found when it is spent counts.
+    pub budget: &'a mut Budget,
+    /// The work that was done so far, by whoever asks and for them.
+    pub elapsed: Work,
+    /// Whether a search begins at the state, which is worth trying everything.
+    pub initial: bool,
+}
+
 /// Makes partitionings for states.
 pub trait Partitioner {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
+    /// The projections that it divides costs among.
+    fn abstractions(&self) -> &Arc<Abstractions>;
+
     /// The scale of the partitionings it makes.
-    fn scale(&self, abstractions: &Abstractions) -> u32 {
-        abstractions.scale()
+    fn scale(&self) -> u32 {
+        self.abstractions().scale()
     }
 
-    /// Divides the costs with a view to a high sum of distances at `state`, which is no dead end
-    /// of the projections.
+    /// Divides the costs with a view to a high sum of distances at a state.
     ///
-    /// `beat` is a bound already known for the state.
-    /// `None` means that the partitioning found would not exceed it there; an implementation
-    /// that cannot tell cheaply returns the partitioning regardless.
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        beat: Option<Cost>,
-    ) -> Option<CostPartitioning>;
+    /// `None` means that the partitioning found would not exceed the bound to beat; an
+    /// implementation that cannot tell cheaply returns the partitioning regardless.
+    fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning>;
+
+    /// The best it can do for a state, whatever that takes.
+    fn best_for(&mut self, state: &[Value]) -> Option<CostPartitioning> {
+        let budget = &mut Budget::unlimited();
+        self.partition(Request { state, beat: None, budget, elapsed: 0, initial: false })
+    }
+
+    /// No partitioning of the collection gives more than this at the state asked about last, as
+    /// far as is known.
+    fn ceiling(&self) -> Option<Cost> {
+        None
+    }
 
     /// Bytes of heap memory that it keeps from one state to the next, roughly.
     fn memory_bytes(&self) -> usize {
@@ -79,17 +107,20 @@ impl<P: Partitioner + ?Sized> Partitioner for Box<P> {
         (**self).name()
     }
 
-    fn scale(&self, abstractions: &Abstractions) -> u32 {
-        (**self).scale(abstractions)
+    fn abstractions(&self) -> &Arc<Abstractions> {
+        (**self).abstractions()
     }
 
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        (**self).partition(abstractions, state, beat)
+    fn scale(&self) -> u32 {
+        (**self).scale()
+    }
+
+    fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        (**self).partition(request)
+    }
+
+    fn ceiling(&self) -> Option<Cost> {
+        (**self).ceiling()
     }
 
     fn memory_bytes(&self) -> usize {
@@ -130,16 +161,23 @@ pub enum PartitionError {
 
 /// Costs for every pair of a pattern and a relevant operator, such that no operator's costs
 /// exceed its own.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct CostPartitioning {
+    abstractions: Arc<Abstractions>,
     scale: u32,
     costs: Box<[ScaledCost]>,
+}
+
+impl PartialEq for CostPartitioning {
+    fn eq(&self, other: &CostPartitioning) -> bool {
+        (self.scale, &self.costs) == (other.scale, &other.costs)
+    }
 }
 
 impl CostPartitioning {
     /// Checks that the costs, one per pair and in parts of 1/`scale` unit, are a partitioning.
     pub fn new(
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         scale: u32,
         costs: Vec<ScaledCost>,
     ) -> Result<CostPartitioning, PartitionError> {
@@ -159,7 +197,8 @@ impl CostPartitioning {
                 return Err(PartitionError::TooMuch { operator, available, used });
             }
         }
-        Ok(CostPartitioning { scale, costs: costs.into() })
+        let abstractions = Arc::clone(abstractions);
+        Ok(CostPartitioning { abstractions, scale, costs: costs.into() })
     }
 
     /// Divides each operator's cost in proportion to weights, one per pair.
@@ -172,7 +211,7 @@ impl CostPartitioning {
     /// # Panics
     /// If there is not one weight per pair.
     pub fn from_weights<W: Copy + Into<f64>>(
-        abstractions: &Abstractions,
+        abstractions: &Arc<Abstractions>,
         weights: &[W],
     ) -> CostPartitioning {
         assert_eq!(weights.len(), abstractions.num_pairs());
@@ -206,6 +245,11 @@ impl CostPartitioning {
             .expect("running totals never exceed the cost")
     }
 
+    /// The projections that it divides costs among.
+    pub fn abstractions(&self) -> &Arc<Abstractions> {
+        &self.abstractions
+    }
+
     /// The number of parts a unit has.
     pub fn scale(&self) -> u32 {
         self.scale
@@ -217,53 +261,54 @@ impl CostPartitioning {
     }
 
     /// The costs in one projection, in the order of its relevant operators.
-    pub fn costs_of(&self, abstractions: &Abstractions, pattern: PatternId) -> &[ScaledCost] {
-        &self.costs[abstractions.pairs(pattern)]
+    pub fn costs_of(&self, pattern: PatternId) -> &[ScaledCost] {
+        &self.costs[self.abstractions.pairs(pattern)]
     }
 
     /// The bound it gives for a state.
-    pub fn evaluate(
-        &self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        scratch: &mut PartitionScratch,
-    ) -> Estimate {
+    pub fn evaluate(&self, state: &[Value], scratch: &mut PartitionScratch) -> Estimate {
         let PartitionScratch { distances, label_costs, path, .. } = scratch;
         let mut sum = 0;
-        for p in abstractions.ids() {
-            let projection = abstractions.projection(p);
-            projection.label_costs(self.costs_of(abstractions, p), label_costs);
+        for p in self.abstractions.ids() {
+            let projection = self.abstractions.projection(p);
+            projection.label_costs(self.costs_of(p), label_costs);
             let from = projection.abstract_state(state);
             match projection.shortest_path(from, label_costs, distances, path) {
                 INFINITY => return Estimate::DeadEnd,
                 d => sum += u64::from(d),
             }
         }
-        Estimate::AtLeast(abstractions.bound(sum, self.scale))
+        scratch.count(work::PAIR * self.costs.len() as Work);
+        Estimate::AtLeast(self.abstractions.bound(sum, self.scale))
     }
 
     /// The goal distances in all projections.
-    pub fn goal_distances(
-        &self,
-        abstractions: &Abstractions,
-        scratch: &mut PartitionScratch,
-    ) -> GoalDistances {
+    pub fn goal_distances(&self, scratch: &mut PartitionScratch) -> GoalDistances {
         let PartitionScratch { distances, label_costs, .. } = scratch;
-        let mut tables = vec![INFINITY; abstractions.num_states()];
-        for p in abstractions.ids() {
-            let projection = abstractions.projection(p);
-            projection.label_costs(self.costs_of(abstractions, p), label_costs);
-            projection.goal_distances(label_costs, distances, &mut tables[abstractions.states(p)]);
+        let mut tables = vec![INFINITY; self.abstractions.num_states()];
+        for p in self.abstractions.ids() {
+            let projection = self.abstractions.projection(p);
+            projection.label_costs(self.costs_of(p), label_costs);
+            let table = &mut tables[self.abstractions.states(p)];
+            projection.goal_distances(label_costs, distances, table);
         }
-        GoalDistances { scale: self.scale, tables }
+        scratch.count(work::PAIR * self.costs.len() as Work);
+        GoalDistances { abstractions: Arc::clone(&self.abstractions), scale: self.scale, tables }
     }
 }
 
 /// The goal distances of every abstract state of every projection under a partitioning.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct GoalDistances {
+    abstractions: Arc<Abstractions>,
     scale: u32,
     tables: Vec<Distance>,
+}
+
+impl PartialEq for GoalDistances {
+    fn eq(&self, other: &GoalDistances) -> bool {
+        (self.scale, &self.tables) == (other.scale, &other.tables)
+    }
 }
 
 impl GoalDistances {
@@ -274,21 +319,21 @@ impl GoalDistances {
 
     /// The distances in one projection, in parts.
     #[inline]
-    pub fn table(&self, abstractions: &Abstractions, pattern: PatternId) -> &[Distance] {
-        &self.tables[abstractions.states(pattern)]
+    pub fn table(&self, pattern: PatternId) -> &[Distance] {
+        &self.tables[self.abstractions.states(pattern)]
     }
 
     /// The bound they give for a state.
-    pub fn evaluate(&self, abstractions: &Abstractions, state: &[Value]) -> Estimate {
+    pub fn evaluate(&self, state: &[Value]) -> Estimate {
         let mut sum = 0;
-        for p in abstractions.ids() {
-            let rank = abstractions.projection(p).abstract_state(state);
-            match self.table(abstractions, p)[rank as usize] {
+        for p in self.abstractions.ids() {
+            let rank = self.abstractions.projection(p).abstract_state(state);
+            match self.table(p)[rank as usize] {
                 INFINITY => return Estimate::DeadEnd,
                 d => sum += u64::from(d),
             }
         }
-        Estimate::AtLeast(abstractions.bound(sum, self.scale))
+        Estimate::AtLeast(self.abstractions.bound(sum, self.scale))
     }
 }
 
@@ -301,4 +346,17 @@ pub struct PartitionScratch {
     pub label_costs: Vec<Distance>,
     /// For the labels of a shortest path.
     pub path: Vec<LabelId>,
+    work: Work,
+}
+
+impl PartitionScratch {
+    /// Takes note of work done.
+    pub(crate) fn count(&mut self, work: Work) {
+        self.work += work;
+    }
+
+    /// The work done since this was asked last.
+    pub fn take_work(&mut self) -> Work {
+        std::mem::take(&mut self.work) + self.distances.take_work()
+    }
 }

@@ -16,16 +16,17 @@
 //! may fall short of an optimum that lies above an integer by less than the grid resolves.
 
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::ascent::{Ascent, Bounds, StepSizes, TOLERANCE};
+use super::ascent::{Ascent, Bounds, StepSizes};
 use super::master::{self, MasterSolution, Path};
-use super::{CostPartitioning, MEMORY_LIMIT, PartitionScratch, Partitioner};
+use super::{CostPartitioning, MEMORY_LIMIT, PartitionScratch, Partitioner, Request};
 use crate::abstraction::{Abstractions, PatternId};
-use crate::heuristic::Estimate;
+use crate::estimate::Estimate;
 use crate::task::{Cost, Value};
+use crate::work::Budget;
 
 const STEP_SIZES: StepSizes = StepSizes { first: 2.0, halving: 30.0 };
 
@@ -50,15 +51,13 @@ pub struct OcpConfig {
     /// How far apart the bounds may stay, relative to the optimum; without it they need only
     /// round to the same integer.
     pub gap: Option<f64>,
-    /// The time for one state; what is found by then may fall short of the optimum.
-    pub time: Duration,
     /// The most bytes of what is known of abstract states, kept for the next state that has them.
     pub max_bytes: usize,
 }
 
 impl Default for OcpConfig {
     fn default() -> OcpConfig {
-        OcpConfig { gap: None, time: Duration::MAX, max_bytes: MEMORY_LIMIT }
+        OcpConfig { gap: None, max_bytes: MEMORY_LIMIT }
     }
 }
 
@@ -121,12 +120,12 @@ impl Known {
 
 impl Ocp {
     /// Optimal partitionings for a collection.
-    pub fn new(abstractions: &Abstractions) -> Ocp {
+    pub fn new(abstractions: &Arc<Abstractions>) -> Ocp {
         Ocp::with_config(abstractions, OcpConfig::default())
     }
 
     /// Partitionings as exact as the configuration says.
-    pub fn with_config(abstractions: &Abstractions, config: OcpConfig) -> Ocp {
+    pub fn with_config(abstractions: &Arc<Abstractions>, config: OcpConfig) -> Ocp {
         let ascent = Ascent::new(abstractions, config.max_bytes / 2);
         let classes = Rc::clone(ascent.classes());
         Ocp {
@@ -141,11 +140,6 @@ impl Ocp {
             largest: vec![0.0; classes.len()],
             statistics: OcpStatistics::default(),
         }
-    }
-
-    /// Sets the time for each state to come.
-    pub fn set_time(&mut self, time: Duration) {
-        self.config.time = time;
     }
 
     fn is_done(&self) -> bool {
@@ -167,7 +161,8 @@ impl Ocp {
     }
 
     /// Brings the known paths of a state together; whether every pattern has some.
-    fn gather(&mut self, abstractions: &Abstractions, state: &[Value]) -> bool {
+    fn gather(&mut self, state: &[Value]) -> bool {
+        let abstractions = self.ascent.abstractions();
         let mut is_warm = true;
         self.slots.clear();
         for (p, paths) in abstractions.ids().zip(&mut self.paths) {
@@ -188,7 +183,8 @@ impl Ocp {
     /// An upper bound from the flows of earlier states.
     ///
     /// Where there is none, a path that adds little to the flows of the others will do.
-    fn bound_by_known_flows(&mut self, abstractions: &Abstractions, state: &[Value]) {
+    fn bound_by_known_flows(&mut self, state: &[Value]) {
+        let abstractions = Arc::clone(self.ascent.abstractions());
         let classes = Rc::clone(self.ascent.classes());
         let mut flow = std::mem::take(&mut self.flow);
         let mut largest = std::mem::take(&mut self.largest);
@@ -249,30 +245,22 @@ impl Ocp {
         any
     }
 
-    /// The time that is left for a state begun then.
-    fn time_left(&self, started: Instant) -> Duration {
-        self.config.time.saturating_sub(started.elapsed())
-    }
-
-    /// Makes some steps of ascent, as long as the bounds are apart and there is time.
-    fn climb(&mut self, steps: usize, started: Instant) {
+    /// Makes some steps of ascent, as long as the bounds are apart and the budget lasts.
+    fn climb(&mut self, steps: usize, budget: &mut Budget) {
         for _ in 0..steps {
-            if self.is_done() || self.time_left(started).is_zero() {
+            if self.is_done() || budget.is_spent() {
                 return;
             }
             self.ascent.step(STEP_SIZES);
+            budget.spend(self.ascent.take_work());
             self.statistics.steps += 1;
             self.add_paths();
         }
     }
 
     /// Remembers the paths and slots that the last flow used most.
-    fn remember(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        solution: &MasterSolution,
-    ) {
+    fn remember(&mut self, state: &[Value], solution: &MasterSolution) {
+        let abstractions = self.ascent.abstractions();
         let classes = self.ascent.classes();
         let is_used = |slot: &u32| {
             let cost = solution.costs.get(slot).copied().unwrap_or(0.0);
@@ -325,32 +313,33 @@ impl Partitioner for Ocp {
         "ocp"
     }
 
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / abstractions.divisor()) as f64);
+    fn abstractions(&self) -> &Arc<Abstractions> {
+        self.ascent.abstractions()
+    }
+
+    fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        let Request { state, beat, budget, .. } = request;
+        let divisor = self.abstractions().divisor();
+        let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / divisor) as f64);
         self.statistics.states += 1;
-        let started = Instant::now();
-        let is_warm = self.gather(abstractions, state);
-        self.ascent.begin(abstractions, state);
-        self.bound_by_known_flows(abstractions, state);
+        let is_warm = self.gather(state);
+        if !self.ascent.begin(state, budget) {
+            return None;
+        }
+        self.bound_by_known_flows(state);
         if !self.ascent.bounds().may_exceed(beat) {
             return None;
         }
         self.add_paths();
-        self.climb(if is_warm { WARM_STEPS } else { COLD_STEPS }, started);
+        self.climb(if is_warm { WARM_STEPS } else { COLD_STEPS }, budget);
         let mut accuracy = 1e-4;
         let mut last = None;
         for round in 0..MOST_ROUNDS {
-            let time = self.time_left(started);
-            if self.is_done() || time.is_zero() {
+            if self.is_done() || budget.is_spent() {
                 break;
             }
             let classes = self.ascent.classes();
-            let solved = master::solve(classes, &self.paths, &self.slots, accuracy, time);
+            let solved = master::solve(classes, &self.paths, &self.slots, accuracy, budget);
             let Some(solution) = solved else { break };
             self.statistics.masters += 1;
             let flow = |slot| solution.flow.get(&slot).copied().unwrap_or(0.0);
@@ -359,7 +348,7 @@ impl Partitioner for Ocp {
             let solution = last.insert(solution);
             let bounds = self.ascent.bounds();
             if !bounds.may_exceed(beat) {
-                self.remember(abstractions, state, solution);
+                self.remember(state, solution);
                 return None;
             }
             if self.is_done() {
@@ -367,22 +356,26 @@ impl Partitioner for Ocp {
             }
             self.ascent.jump(|slot| solution.costs.get(&slot).copied().unwrap_or(0.0));
             let any_new = self.add_paths();
-            self.climb(STEPS_PER_ROUND, started);
+            self.climb(STEPS_PER_ROUND, budget);
             if !any_new || round > 5 {
                 accuracy = 1e-8;
             }
         }
         if let Some(solution) = last {
-            self.remember(abstractions, state, &solution);
+            self.remember(state, &solution);
         }
-        let partitioning = self.ascent.finish(abstractions);
-        let bounds = self.ascent.bounds();
-        let value = partitioning.evaluate(abstractions, state, &mut self.scratch);
-        let wanted = ((bounds.upper - TOLERANCE).ceil().max(0.0)) as Cost * abstractions.divisor();
+        let partitioning = self.ascent.finish();
+        let value = partitioning.evaluate(state, &mut self.scratch);
+        budget.spend(self.scratch.take_work());
+        let wanted = self.ascent.ceiling().unwrap_or(Cost::MAX);
         if !matches!(value, Estimate::AtLeast(h) if h >= wanted) {
             self.statistics.open += 1;
         }
         Some(partitioning)
+    }
+
+    fn ceiling(&self) -> Option<Cost> {
+        self.ascent.ceiling()
     }
 
     fn memory_bytes(&self) -> usize {

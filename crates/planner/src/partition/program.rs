@@ -7,10 +7,10 @@
 //! Clarabel is an interior-point method: it returns the middle of the optimal face, not a vertex.
 //! The caller checks what it makes of a solution; nothing here is exact.
 
-use std::time::Duration;
-
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
+
+use crate::work::{self, Budget, Work};
 
 /// A linear program under construction.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +36,9 @@ pub(super) struct Solution {
     /// The multiplier of each inequality.
     pub(super) multipliers: Vec<f64>,
 }
+
+/// Fewer iterations than this never solve anything.
+const LEAST_ITERATIONS: Work = 4;
 
 impl Rows {
     fn push(&mut self, terms: impl IntoIterator<Item = (usize, f64)>, right: f64) -> usize {
@@ -84,8 +87,8 @@ impl Program {
     }
 
     /// Solves until primal and dual value differ by less than the tolerance, absolute or relative.
-    /// `None` if the solver fails or takes longer than `time`.
-    pub(super) fn solve(&self, tolerance: f64, time: Duration) -> Option<Solution> {
+    /// `None` if the solver fails or the budget does not suffice.
+    pub(super) fn solve(&self, tolerance: f64, budget: &mut Budget) -> Option<Solution> {
         let (num_equations, num_columns) = (self.equations.right.len(), self.value.len());
         if num_columns == 0 {
             let multipliers = vec![0.0; self.num_inequalities()];
@@ -100,6 +103,11 @@ impl Program {
                 .chain(self.inequalities.entries.iter().map(below))
         };
         let right = [&self.equations.right[..], &self.inequalities.right[..]].concat();
+        let setup = work::ENTRY * entries().count() as Work;
+        budget.spend(setup.min(budget.left()));
+        if budget.is_spent() {
+            return None;
+        }
         let matrix = CscMatrix::new_from_triplets(
             right.len(),
             num_columns,
@@ -107,9 +115,8 @@ impl Program {
             entries().map(|entry| entry.1).collect(),
             entries().map(|entry| entry.2).collect(),
         );
-        let settings = DefaultSettings {
+        let mut settings = DefaultSettings {
             verbose: false,
-            time_limit: time.as_secs_f64(),
             tol_gap_abs: tolerance,
             tol_gap_rel: tolerance,
             presolve_enable: false,
@@ -124,8 +131,21 @@ impl Program {
         let cones = &cones[usize::from(num_equations == 0)..];
         let minimise: Vec<f64> = self.value.iter().map(|value| -value).collect();
         let mut solver =
-            DefaultSolver::new(&quadratic, &minimise, &matrix, &right, cones, settings).ok()?;
+            DefaultSolver::new(&quadratic, &minimise, &matrix, &right, cones, settings.clone())
+                .ok()?;
+        // An iteration factorises the matrix and solves with the factor a few times.
+        let (size, fill) = ((num_columns + right.len()) as f64, solver.info.linsolver.nnzL as f64);
+        let flops = fill * fill / size + 20.0 * fill;
+        let iteration = (work::FLOP as f64 * flops) as Work + 1;
+        let affordable = budget.left() / iteration;
+        budget.spend(iteration);
+        if affordable <= LEAST_ITERATIONS {
+            return None;
+        }
+        settings.max_iter = settings.max_iter.min(u32::try_from(affordable).unwrap_or(u32::MAX));
+        solver.update_settings(settings).ok()?;
         solver.solve();
+        budget.spend(iteration * Work::from(solver.info.iterations));
         let solution = solver.solution;
         let is_solved =
             matches!(solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);

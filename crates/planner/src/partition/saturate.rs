@@ -9,23 +9,24 @@
 //! Cost: one or two distance computations per projection.
 
 use super::{CostPartitioning, GoalDistances, PartitionScratch};
-use crate::abstraction::{Abstractions, Distance, PatternId};
+use crate::abstraction::{Distance, PatternId};
+use crate::work::{self, Work};
 
 /// Saturates a partitioning and hands the leftover cost on, in the given order of projections.
 pub fn saturate(
-    abstractions: &Abstractions,
     partitioning: &CostPartitioning,
     order: impl IntoIterator<Item = PatternId>,
     scratch: &mut PartitionScratch,
 ) -> (CostPartitioning, GoalDistances) {
-    let mut goal_distances = partitioning.goal_distances(abstractions, scratch);
+    let abstractions = &partitioning.abstractions;
+    let mut goal_distances = partitioning.goal_distances(scratch);
     let scale = partitioning.scale();
     let mut leftover: Vec<Distance> = abstractions.costs().iter().map(|c| c * scale).collect();
     let mut costs = vec![0; abstractions.num_pairs()];
     let PartitionScratch { distances, label_costs, .. } = scratch;
     for p in abstractions.ids() {
         let projection = abstractions.projection(p);
-        projection.saturated_costs(goal_distances.table(abstractions, p), label_costs);
+        projection.saturated_costs(goal_distances.table(p), label_costs);
         let costs = &mut costs[abstractions.pairs(p)];
         projection.spread_label_costs(label_costs, costs);
         for (o, cost) in projection.relevant_operators().iter().zip(costs) {
@@ -59,6 +60,7 @@ pub fn saturate(
             }
         }
     }
+    scratch.count(4 * work::PAIR * costs.len() as Work);
     let partitioning = CostPartitioning::new(abstractions, scale, costs)
         .expect("only what is left over is handed on");
     (partitioning, goal_distances)

@@ -10,12 +10,15 @@
 //! Deviates from Scorpion (revision c563a3310): saturated costs are never negative, as in the
 //! learned-partitioning paper, and ties fall differently.
 
+use std::sync::Arc;
+
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{CostPartitioning, Partitioner};
-use crate::abstraction::{Abstractions, Distance, DistanceScratch, PatternId, Projection};
-use crate::task::{Cost, OpId, Value};
+use super::{CostPartitioning, Partitioner, Request};
+use crate::abstraction::{Abstractions, Distance, DistanceScratch, PatternId};
+use crate::task::{OpId, Value};
+use crate::work::{self, Work};
 
 /// The usual seed of ties.
 pub(super) const SEED: u64 = 2011;
@@ -23,6 +26,7 @@ pub(super) const SEED: u64 = 2011;
 /// Makes saturated cost partitionings for greedy orders.
 #[derive(Clone, Debug)]
 pub struct Saturated {
+    abstractions: Arc<Abstractions>,
     greedy: GreedyOrders,
     /// The costs that the projections so far have left.
     remaining: Vec<Distance>,
@@ -35,14 +39,15 @@ pub struct Saturated {
 
 impl Saturated {
     /// A partitioner for these projections.
-    pub fn new(abstractions: &Abstractions) -> Saturated {
+    pub fn new(abstractions: &Arc<Abstractions>) -> Saturated {
         Saturated::with_seed(abstractions, SEED)
     }
 
     /// A partitioner that breaks ties by a seed.
-    pub fn with_seed(abstractions: &Abstractions, seed: u64) -> Saturated {
+    pub fn with_seed(abstractions: &Arc<Abstractions>, seed: u64) -> Saturated {
         Saturated {
             greedy: GreedyOrders::new(abstractions, seed),
+            abstractions: Arc::clone(abstractions),
             remaining: Vec::new(),
             taken: Vec::new(),
             distances: DistanceScratch::new(),
@@ -52,7 +57,8 @@ impl Saturated {
     }
 
     /// Gives a projection what it needs of the remaining costs; the distance of one state.
-    fn saturate(&mut self, projection: &Projection, from: u32) -> Distance {
+    fn saturate(&mut self, pattern: PatternId, from: u32) -> Distance {
+        let projection = self.abstractions.projection(pattern);
         projection.label_costs_of_task(&self.remaining, &mut self.label_costs);
         if self.label_costs.iter().all(|&cost| cost == 0) {
             self.taken.extend_from_slice(&self.label_costs);
@@ -72,7 +78,9 @@ impl Saturated {
         self.table[from as usize]
     }
 
-    fn partitioning(&self, abstractions: &Abstractions, order: &[Scored]) -> CostPartitioning {
+    /// What the first projections of an order have taken; the others have nothing.
+    fn partitioning(&self, order: &[Scored]) -> CostPartitioning {
+        let abstractions = &self.abstractions;
         let mut costs = vec![0; abstractions.num_pairs()];
         let mut taken = &self.taken[..];
         for scored in order {
@@ -92,36 +100,40 @@ impl Partitioner for Saturated {
         "scp"
     }
 
-    fn scale(&self, _abstractions: &Abstractions) -> u32 {
+    fn abstractions(&self) -> &Arc<Abstractions> {
+        &self.abstractions
+    }
+
+    fn scale(&self) -> u32 {
         1
     }
 
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        state: &[Value],
-        beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        let order = self.greedy.order(abstractions, state);
+    fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        let Request { state, beat, budget, .. } = request;
+        let order = self.greedy.order(&self.abstractions, state);
         self.remaining.clear();
-        self.remaining.extend_from_slice(abstractions.costs());
+        self.remaining.extend_from_slice(self.abstractions.costs());
         self.taken.clear();
+        budget.spend(work::PAIR * (self.remaining.len() + 8 * order.len()) as Work);
         // What the projections to come can add at most: their distances under the full costs.
         // Once it cannot beat the known bound, the rest need not be computed; those of distance
         // 0 come last and never matter for the value.
         let mut to_come: u64 = order.iter().map(|scored| u64::from(scored.distance)).sum();
         let mut h: u64 = 0;
+        let mut done = 0;
         for scored in &order {
-            if beat.is_some_and(|beat| abstractions.bound(h + to_come, 1) <= beat) {
-                self.greedy.recycle(order);
-                return None;
+            let is_in_vain = beat.is_some_and(|b| self.abstractions.bound(h + to_come, 1) <= b);
+            if is_in_vain || budget.is_spent() {
+                break;
             }
+            done += 1;
             to_come -= u64::from(scored.distance);
-            let projection = abstractions.projection(scored.pattern);
-            h += u64::from(self.saturate(projection, scored.rank));
+            h += u64::from(self.saturate(scored.pattern, scored.rank));
+            let pairs = self.abstractions.pairs(scored.pattern).len();
+            budget.spend(self.distances.take_work() + 2 * work::PAIR * pairs as Work);
         }
-        let found = beat.is_none_or(|beat| abstractions.bound(h, 1) > beat);
-        let partitioning = found.then(|| self.partitioning(abstractions, &order));
+        let found = beat.is_none_or(|beat| self.abstractions.bound(h, 1) > beat);
+        let partitioning = found.then(|| self.partitioning(&order[..done]));
         self.greedy.recycle(order);
         partitioning
     }

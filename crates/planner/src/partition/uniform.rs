@@ -2,26 +2,37 @@
 //!
 //! Computes one partitioning, the same for every state.
 
-use super::{CostPartitioning, Partitioner};
+use std::sync::Arc;
+
+use super::{CostPartitioning, Partitioner, Request};
 use crate::abstraction::Abstractions;
-use crate::task::{Cost, Value};
+use crate::work::{self, Work};
 
 /// Makes the uniform partitioning.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Uniform;
+#[derive(Clone, Debug)]
+pub struct Uniform {
+    abstractions: Arc<Abstractions>,
+}
+
+impl Uniform {
+    /// The uniform partitioning of a collection.
+    pub fn new(abstractions: &Arc<Abstractions>) -> Uniform {
+        Uniform { abstractions: Arc::clone(abstractions) }
+    }
+}
 
 impl Partitioner for Uniform {
     fn name(&self) -> &'static str {
         "uniform"
     }
 
-    fn partition(
-        &mut self,
-        abstractions: &Abstractions,
-        _state: &[Value],
-        _beat: Option<Cost>,
-    ) -> Option<CostPartitioning> {
-        let weights = vec![1.0f32; abstractions.num_pairs()];
-        Some(CostPartitioning::from_weights(abstractions, &weights))
+    fn abstractions(&self) -> &Arc<Abstractions> {
+        &self.abstractions
+    }
+
+    fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        let weights = vec![1.0f32; self.abstractions.num_pairs()];
+        request.budget.spend(work::PAIR * weights.len() as Work);
+        Some(CostPartitioning::from_weights(&self.abstractions, &weights))
     }
 }

@@ -1,10 +1,9 @@
 //! A* with reopening (Hart, Nilsson, Raphael 1968), eager as in Fast Downward.
 //!
 //! Requires an admissible heuristic. Guarantees that the plan found has least cost.
-//! A state is evaluated once, when it is generated first, and again before it is expanded only
-//! if the heuristic has improved since or asks for it; it is reopened when it is reached at lower
-//! cost.
-//! When the heuristic asks for it, all states are forgotten and the search begins again.
+//! A state is evaluated once, when it is generated first; before it is expanded the heuristic may
+//! raise its value, drop it, or ask for a new beginning.
+//! It is reopened when it is reached at lower cost.
 //!
 //! The successors of a state are generated in a batch: all of them are hashed and their places in
 //! the registry requested from memory before the first is looked up.
@@ -18,7 +17,7 @@ use super::open_list::OpenList;
 use super::progression::Progression;
 use super::registry::{StateId, StateRegistry, hash_words};
 use super::{Config, Outcome, SearchResult, Statistics, Stop};
-use crate::heuristic::{Estimate, Heuristic};
+use crate::heuristic::{Estimate, Heuristic, Verdict, Visit};
 use crate::plan::Plan;
 use crate::task::{
     Cost, OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task, Value, WordCondition,
@@ -75,7 +74,7 @@ struct Search<'a, 'c, H: ?Sized> {
 struct Batch {
     stack: SuccessorStack,
     operators: Vec<OpId>,
-    /// The state being expanded, packed and, once a successor is new, unpacked.
+    /// The state being expanded, packed and unpacked.
     parent: Vec<u32>,
     values: Vec<Value>,
     /// The successors, packed, one after the other.
@@ -121,19 +120,28 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
     }
 
     fn run(&mut self) -> Result<Outcome, Stop> {
-        self.open_initial_state()?;
+        self.begin()?;
         while let Some((f, h, id)) = self.open.pop() {
-            if self.config.reevaluate && self.heuristic.wants_to_start_over() {
-                self.start_over()?;
-                continue;
-            }
             self.prefetch_next();
             if self.nodes.is_closed(id) {
                 continue;
             }
             self.batch.parent.copy_from_slice(self.registry.state(id));
-            if self.postpone(id, f, h)? {
-                continue;
+            self.packer.unpack(&self.batch.parent, &mut self.batch.values);
+            match self.visit(id, h)? {
+                Verdict::Keep => {}
+                Verdict::Raised(h) if self.postpone(id, f, h) => continue,
+                Verdict::Raised(_) => {}
+                Verdict::DeadEnd => {
+                    self.statistics.dead_ends += 1;
+                    self.nodes.set_h(id, Estimate::DeadEnd);
+                    continue;
+                }
+                Verdict::Restart => {
+                    self.statistics.restarts += 1;
+                    self.begin()?;
+                    continue;
+                }
             }
             self.raise_lower_bound(f);
             self.nodes.close(id);
@@ -147,28 +155,22 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         Ok(Outcome::Unsolvable)
     }
 
-    /// Forgets all states and begins again; what the heuristic has learned stays.
+    /// Forgets all states, if there are any, and opens the initial one.
     #[cold]
-    fn start_over(&mut self) -> Result<(), Stop> {
-        self.heuristic.start_over();
+    fn begin(&mut self) -> Result<(), Stop> {
         self.registry = StateRegistry::new(self.packer.words());
         self.nodes = SearchNodes::new();
         self.open = OpenList::new();
-        self.open_initial_state()
-    }
-
-    fn open_initial_state(&mut self) -> Result<(), Stop> {
         let mut packed = vec![0; self.packer.words()];
         self.packer.pack(&self.task.initial, &mut packed);
         let inserted = self.registry.insert(hash_words(&packed), &packed);
         debug_assert_eq!(inserted, Some((INITIAL, true)));
         self.nodes.push(INITIAL);
-        self.batch.values.copy_from_slice(&self.task.initial);
-        let estimate = self.evaluate(INITIAL, H::evaluate)?;
-        self.statistics.evaluated += 1;
-        if let Estimate::AtLeast(h) = estimate {
+        self.heuristic.begin(&self.task.initial);
+        self.nodes.set_visited(INITIAL);
+        self.nodes.open(INITIAL, INITIAL, OpId(0), 0);
+        if let Estimate::AtLeast(h) = self.evaluate(INITIAL, &self.task.initial)? {
             self.statistics.initial_h = Some(h);
-            self.nodes.open(INITIAL, INITIAL, OpId(0), 0);
             self.open.push(h, h, INITIAL);
         }
         Ok(())
@@ -183,32 +185,30 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         }
     }
 
-    /// Evaluates a state again if the heuristic has improved since or wants to do so here; says
-    /// whether the state must wait.
+    /// Shows the heuristic a state about to be expanded.
     #[inline]
-    fn postpone(&mut self, id: StateId, f: Cost, h: Cost) -> Result<bool, Stop> {
-        if !self.config.reevaluate {
-            return Ok(false);
+    fn visit(&mut self, id: StateId, h: Cost) -> Result<Verdict, Stop> {
+        if self.ticker.tick() {
+            self.check_limits()?;
         }
-        let improve = self.heuristic.wants_to_improve(self.nodes.is_improved(id));
-        if !improve && self.heuristic.revision() <= self.nodes.revision(id) {
-            return Ok(false);
+        let again = self.nodes.is_visited(id);
+        let visit = Visit { state: &self.batch.values, h, number: id.0.into(), again };
+        let verdict = self.heuristic.before_expansion(visit);
+        if !again {
+            self.nodes.set_visited(id);
         }
-        self.packer.unpack(&self.batch.parent, &mut self.batch.values);
-        self.statistics.reevaluated += 1;
-        let estimate = if improve { H::improve } else { H::evaluate };
-        if improve {
-            self.nodes.set_improved(id);
-        }
-        let Estimate::AtLeast(new) = self.evaluate(id, estimate)? else { return Ok(true) };
-        if new < h {
-            self.nodes.set_h(id, Estimate::AtLeast(h));
-        }
-        let new_f = self.nodes.g(id).saturating_add(new);
+        Ok(verdict)
+    }
+
+    /// Takes note of a state's new value; says whether the state must wait for its turn.
+    fn postpone(&mut self, id: StateId, f: Cost, h: Cost) -> bool {
+        self.statistics.raised += 1;
+        self.nodes.set_h(id, Estimate::AtLeast(h));
+        let new_f = self.nodes.g(id).saturating_add(h);
         if new_f > f {
-            self.open.push(new_f, new, id);
+            self.open.push(new_f, h, id);
         }
-        Ok(new_f > f)
+        new_f > f
     }
 
     #[inline]
@@ -224,7 +224,6 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         let mut batch = std::mem::take(&mut self.batch);
         self.generate(&mut batch);
         let words = batch.parent.len();
-        let mut unpacked = false;
         let mut result = Ok(());
         for (i, &op) in batch.operators.iter().enumerate() {
             let child = &batch.words[i * words..(i + 1) * words];
@@ -236,10 +235,6 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             if !new {
                 self.reach_again(id, parent, op, child_g);
                 continue;
-            }
-            if !unpacked {
-                self.packer.unpack(&batch.parent, &mut batch.values);
-                unpacked = true;
             }
             if self.progression.is_some() {
                 self.packer.unpack(child, &mut batch.values);
@@ -321,41 +316,24 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
     ) -> Result<(), Stop> {
         self.nodes.push(id);
         self.nodes.open(id, parent, op, g);
-        self.statistics.evaluated += 1;
-        if let Estimate::AtLeast(h) = self.evaluate_values(id, values, H::evaluate)? {
+        if let Estimate::AtLeast(h) = self.evaluate(id, values)? {
             self.open.push(g.saturating_add(h), h, id);
         }
         Ok(())
     }
 
-    fn evaluate(
-        &mut self,
-        id: StateId,
-        estimate: fn(&mut H, &[Value]) -> Estimate,
-    ) -> Result<Estimate, Stop> {
-        let values = std::mem::take(&mut self.batch.values);
-        let estimate = self.evaluate_values(id, &values, estimate);
-        self.batch.values = values;
-        estimate
-    }
-
-    /// Evaluates a state and keeps the estimate in its node.
+    /// Evaluates a new state and keeps the estimate in its node.
     #[inline]
-    fn evaluate_values(
-        &mut self,
-        id: StateId,
-        values: &[Value],
-        estimate: impl FnOnce(&mut H, &[Value]) -> Estimate,
-    ) -> Result<Estimate, Stop> {
+    fn evaluate(&mut self, id: StateId, values: &[Value]) -> Result<Estimate, Stop> {
         if self.ticker.tick() {
             self.check_limits()?;
         }
-        let estimate = estimate(self.heuristic, values);
+        self.statistics.evaluated += 1;
+        let estimate = self.heuristic.evaluate(values);
         if estimate == Estimate::DeadEnd {
             self.statistics.dead_ends += 1;
         }
         self.nodes.set_h(id, estimate);
-        self.nodes.set_revision(id, self.heuristic.revision());
         Ok(estimate)
     }
 

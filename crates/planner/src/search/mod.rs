@@ -23,22 +23,12 @@ use crate::plan::Plan;
 use crate::task::Cost;
 
 /// How to search.
+#[derive(Default)]
 pub struct Config<'a> {
     /// When to stop early.
     pub limits: Limits<'a>,
-    /// Whether a state is evaluated again before it is expanded when the heuristic's
-    /// [`revision`](crate::heuristic::Heuristic::revision) has grown since; if its f has risen, it
-    /// goes back into the open list.
-    /// Worth it when the heuristic improves while the search runs; without effect otherwise.
-    pub reevaluate: bool,
     /// Called with the statistics so far, about every millisecond.
     pub progress: Option<&'a mut dyn FnMut(&Statistics)>,
-}
-
-impl Default for Config<'_> {
-    fn default() -> Self {
-        Config { limits: Limits::default(), reevaluate: true, progress: None }
-    }
 }
 
 /// What a search found.
@@ -65,8 +55,10 @@ pub struct Statistics {
     pub expanded_until_last_jump: u64,
     /// States evaluated for the first time.
     pub evaluated: u64,
-    /// Further evaluations of known states because the heuristic had improved.
-    pub reevaluated: u64,
+    /// How often the value of a state was raised when it was about to be expanded.
+    pub raised: u64,
+    /// How often the search began again.
+    pub restarts: u64,
     /// Successors generated.
     pub generated: u64,
     /// Expanded states that were reached again at lower cost.

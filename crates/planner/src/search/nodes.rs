@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::chunks::Chunks;
 use super::registry::StateId;
-use crate::heuristic::Estimate;
+use crate::estimate::Estimate;
 use crate::task::{Cost, OpId};
 
 /// One node per registered state.
@@ -15,13 +15,10 @@ pub(super) struct SearchNodes {
     nodes: Chunks,
     large_g: FxHashMap<StateId, Cost>,
     large_h: FxHashMap<StateId, Cost>,
-    /// The heuristic's revision at which each state was evaluated; shorter than `nodes` as long as
-    /// the rest was evaluated at revision 0.
-    revisions: Chunks,
 }
 
 /// A node is four words: the parent; the operator that leads here from it, whether the node is
-/// closed, and whether the heuristic was given the time to improve on it; g; h.
+/// closed, and whether it was visited; g; h.
 const NODE: usize = 4;
 const PARENT: usize = 0;
 const OPERATOR: usize = 1;
@@ -29,22 +26,21 @@ const G: usize = 2;
 const H: usize = 3;
 
 const CLOSED: u32 = 1 << 31;
-const IMPROVED: u32 = 1 << 30;
-const OPERATOR_BITS: u32 = IMPROVED - 1;
+const VISITED: u32 = 1 << 30;
+const OPERATOR_BITS: u32 = VISITED - 1;
 /// The value lies in the table beside.
 const LARGE: u32 = u32::MAX - 1;
 const DEAD_END: u32 = u32::MAX;
 
 impl SearchNodes {
-    /// Words per node, its revision included.
-    pub(super) const WORDS: usize = NODE + 1;
+    /// Words per node.
+    pub(super) const WORDS: usize = NODE;
 
     pub(super) fn new() -> SearchNodes {
         SearchNodes {
             nodes: Chunks::new(NODE),
             large_g: FxHashMap::default(),
             large_h: FxHashMap::default(),
-            revisions: Chunks::new(1),
         }
     }
 
@@ -109,7 +105,7 @@ impl SearchNodes {
         };
         let node = self.node_mut(id);
         node[PARENT] = parent.0;
-        node[OPERATOR] = op.0 | (node[OPERATOR] & IMPROVED);
+        node[OPERATOR] = op.0 | (node[OPERATOR] & VISITED);
         node[G] = small;
     }
 
@@ -123,30 +119,14 @@ impl SearchNodes {
         self.node(id)[OPERATOR] & CLOSED != 0
     }
 
-    /// Whether the heuristic was asked to improve on this state.
+    /// Whether the heuristic was asked about this state before its expansion.
     #[inline(always)]
-    pub(super) fn is_improved(&self, id: StateId) -> bool {
-        self.node(id)[OPERATOR] & IMPROVED != 0
+    pub(super) fn is_visited(&self, id: StateId) -> bool {
+        self.node(id)[OPERATOR] & VISITED != 0
     }
 
-    pub(super) fn set_improved(&mut self, id: StateId) {
-        self.node_mut(id)[OPERATOR] |= IMPROVED;
-    }
-
-    /// The heuristic's revision at which the state was evaluated.
-    pub(super) fn revision(&self, id: StateId) -> u64 {
-        let known = (id.0 as usize) < self.revisions.len();
-        if known { self.revisions.record(id.0)[0].into() } else { 0 }
-    }
-
-    pub(super) fn set_revision(&mut self, id: StateId, revision: u64) {
-        if revision == 0 && id.0 as usize >= self.revisions.len() {
-            return;
-        }
-        while self.revisions.len() <= id.0 as usize {
-            self.revisions.push_zeros();
-        }
-        self.revisions.record_mut(id.0)[0] = u32::try_from(revision).unwrap_or(u32::MAX);
+    pub(super) fn set_visited(&mut self, id: StateId) {
+        self.node_mut(id)[OPERATOR] |= VISITED;
     }
 
     /// The operators that lead from the initial state to this one.
@@ -165,6 +145,6 @@ impl SearchNodes {
     pub(super) fn bytes(&self) -> usize {
         let large = self.large_g.capacity() + self.large_h.capacity();
         let entry = size_of::<(StateId, Cost)>() + 1;
-        self.nodes.bytes() + self.revisions.bytes() + large * entry
+        self.nodes.bytes() + large * entry
     }
 }

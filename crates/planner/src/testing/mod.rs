@@ -3,6 +3,10 @@
 //! The tasks have unit, zero-one or general operator costs, effects with and without
 //! preconditions, and often dead ends.
 //! They are small enough to enumerate: at most a few hundred states.
+//!
+//! And what lies outside of the repository: [`shared`].
+
+use std::path::{Path, PathBuf};
 
 mod adl;
 
@@ -17,6 +21,40 @@ use crate::task::{
     Atom, Cost, Fact, FactMeaning, Operator, PredicateId, SchemaId, Symbol, Task, Value, VarId,
     Variable,
 };
+
+/// A file or folder below `../shared`, which holds benchmark tasks and is no part of the repository.
+///
+/// `None` where it is missing; who then leaves something out says so on stderr.
+/// Panics where `CI` is set and `../shared` is there, but not what is asked for: a test that
+/// compares nothing must not pass on a machine that has what it takes.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let found = shared.join(path);
+    if found.exists() {
+        return Some(found);
+    }
+    let must_run = std::env::var_os("CI").is_some() && shared.exists();
+    assert!(!must_run, "{} is missing", found.display());
+    eprintln!("SKIPPED: there is no {}", found.display());
+    None
+}
+
+/// Fails unless a text is the one in a file, below the file's header between two lines `---`.
+///
+/// With `UPDATE_SNAPSHOTS` set, the text is written instead.
+pub fn assert_snapshot(path: &Path, text: &str) {
+    let kept = std::fs::read_to_string(path).unwrap_or_else(|_| "---\n---\n".to_string());
+    let header = kept[3..].find("---\n").map_or(0, |end| end + 7);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        let updated = format!("{}{}\n", &kept[..header], text.trim_end());
+        return std::fs::write(path, updated).expect("the snapshot can be written");
+    }
+    let shown = path.display();
+    let changed =
+        kept[header..].trim_end().lines().zip(text.trim_end().lines()).find(|(a, b)| a != b);
+    let is_same = kept[header..].trim_end() == text.trim_end();
+    assert!(is_same, "not {shown}: {changed:?}; UPDATE_SNAPSHOTS=1 writes\n{text}");
+}
 
 /// The random number generator of tests.
 pub type TestRng = Xoshiro256PlusPlus;

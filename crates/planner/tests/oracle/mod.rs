@@ -1,62 +1,86 @@
-//! Figures of Scorpion (revision c563a3310) and the tasks they belong to, where present.
+//! Figures of other planners (`tests/figures`, each file with its source) and the tasks they are of:
+//! our own, or benchmarks beside the repository.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use planner::pddl::{Source, parse_domain, parse_problem};
-use planner::task::{Cost, Task};
-use planner::translate::{TranslateOptions, translate};
-
-const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
+use planner::task::Task;
+use planner::testing::shared;
+use planner::translate::{TranslateError, TranslateOptions, translate};
 
 const ROWS: &str = "SCORPION_ROWS";
 
-/// One solved task.
+/// A line of a table, by column.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    pub(crate) domain: String,
+    cells: HashMap<String, String>,
+    /// The task, below `benchmarks` or the repository.
     pub(crate) problem: PathBuf,
-    pub(crate) cost: Cost,
-    pub(crate) initial_h: Cost,
-    pub(crate) expanded: u64,
-    pub(crate) expanded_until_last_jump: u64,
-    pub(crate) evaluated: Option<u64>,
-    pub(crate) search_s: Option<f64>,
 }
 
-/// The solved tasks of a configuration; says so and returns none where the figures are missing.
-pub(crate) fn rows(config: &str) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let scorpion = |f: &[&str]| {
-        (f[2] == config && f[3] == "solved").then(|| Row {
-            domain: f[0].to_string(),
-            problem: Path::new("paper").join(f[1]),
-            cost: number(f[4]),
-            initial_h: number(f[5]),
-            expanded: number(f[6]),
-            expanded_until_last_jump: number(f[7]),
-            evaluated: f[8].parse().ok(),
-            search_s: f[10].parse().ok(),
-        })
+impl Row {
+    /// What stands in a column.
+    pub(crate) fn text(&self, column: &str) -> &str {
+        self.cells.get(column).unwrap_or_else(|| panic!("no column {column} in {self:?}"))
+    }
+
+    /// The number in a column, where there is one.
+    pub(crate) fn number<T: std::str::FromStr>(&self, column: &str) -> Option<T> {
+        self.text(column).parse().ok()
+    }
+
+    /// The number in a column, which must be there.
+    pub(crate) fn count(&self, column: &str) -> u64 {
+        self.number(column).unwrap_or_else(|| panic!("no number {column} in {self:?}"))
+    }
+}
+
+/// The rows of a table; `problem` names the file of a row's task.
+pub(crate) fn table(file: &str, problem: impl Fn(&Row) -> PathBuf) -> Vec<Row> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/figures").join(file);
+    let text = std::fs::read_to_string(path).expect("the figures are in the repository");
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    let row = |line: &str| {
+        let cells = line.split(',').map(str::to_string);
+        let cells = header.iter().map(|name| name.to_string()).zip(cells).collect();
+        let row = Row { cells, problem: PathBuf::new() };
+        Row { problem: problem(&row), ..row }
     };
-    let wide = |f: &[&str]| {
-        (f[2] == config && f[3] == "solved").then(|| Row {
-            domain: f[0].to_string(),
-            problem: Path::new("wide").join(f[0]).join(f[1]),
-            cost: number(f[4]),
-            initial_h: number(f[5]),
-            expanded: number(f[6]),
-            expanded_until_last_jump: number(f[7]),
-            evaluated: f[8].parse().ok(),
-            search_s: f[10].parse().ok(),
-        })
-    };
-    read("scorpion.csv", &mut rows, scorpion);
-    read("wide-partition.csv", &mut rows, wide);
+    lines.map(row).collect()
+}
+
+/// Scorpion's rows of a configuration; none where the benchmarks are missing.
+pub(crate) fn scorpion(config: &str) -> Vec<Row> {
+    if shared("benchmarks").is_none() {
+        return Vec::new();
+    }
+    let mut rows = table("scorpion.csv", |row| Path::new("paper").join(row.text("instance")));
+    rows.extend(table("scorpion-wide.csv", |row| {
+        Path::new("wide").join(row.text("domain")).join(row.text("problem"))
+    }));
+    rows.retain(|row| row.text("config") == config);
+    for row in &mut rows {
+        // The two tables name a few columns differently.
+        for (name, other) in [("plan_cost", "cost"), ("search_time", "search_s")] {
+            if let Some(value) = row.cells.remove(name) {
+                row.cells.insert(other.to_string(), value);
+            }
+        }
+    }
     rows
 }
 
-/// The rows that a test compares with: quick ones, or those that `SCORPION_ROWS` asks for, quickest
-/// first.
+/// Scorpion's rows of solved tasks.
+pub(crate) fn solved(config: &str) -> Vec<Row> {
+    let mut rows = scorpion(config);
+    rows.retain(|row| row.text("status") == "solved");
+    rows
+}
+
+/// Scorpion's solved tasks that a test compares with: quick ones, or those that `SCORPION_ROWS` asks
+/// for, quickest first.
 ///
 /// `SCORPION_ROWS=all` asks for every row, `SCORPION_ROWS=PART` for those with a part of a
 /// problem's path, for example `SCORPION_ROWS=logistics cargo test --release -p planner --test
@@ -68,8 +92,9 @@ pub(crate) fn chosen_rows(config: &str, is_quick: impl Fn(&Row) -> bool) -> Vec<
         Some("all") => true,
         Some(part) => row.problem.to_string_lossy().contains(part),
     };
-    let mut chosen: Vec<Row> = rows(config).into_iter().filter(is_chosen).collect();
-    let seconds = |row: &Row| row.search_s.unwrap_or(row.expanded as f64);
+    let mut chosen = solved(config);
+    chosen.retain(is_chosen);
+    let seconds = |row: &Row| row.number("search_s").unwrap_or(row.count("expanded") as f64);
     chosen.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
     chosen
 }
@@ -79,59 +104,48 @@ pub(crate) fn is_asked() -> bool {
     std::env::var_os(ROWS).is_some()
 }
 
-/// The problems of a configuration with the value of their initial states, solved or not.
-pub(crate) fn initial_values(config: &str) -> Vec<(PathBuf, Cost)> {
-    let mut values = Vec::new();
-    let value = |problem: PathBuf, f: &[&str]| {
-        (f[2] == config).then(|| f[5].parse().ok().map(|h| (problem, h))).flatten()
-    };
-    read("scorpion.csv", &mut values, |f| value(Path::new("paper").join(f[1]), f));
-    read("wide-partition.csv", &mut values, |f| value(Path::new("wide").join(f[0]).join(f[1]), f));
-    values
+/// Fails unless all rows were compared, where there was anything to compare with.
+pub(crate) fn assert_compared(compared: usize, expected: usize) {
+    let some_missing = is_asked() || shared("benchmarks").is_none();
+    assert!(some_missing || compared == expected, "{compared} rows compared, not {expected}");
+    println!("{compared} rows compared");
 }
 
-fn read<T>(file: &str, rows: &mut Vec<T>, row: impl Fn(&[&str]) -> Option<T>) {
-    let path = Path::new(SHARED).join("oracle").join(file);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => rows.extend(
-            text.lines().skip(1).filter_map(|line| row(&line.split(',').collect::<Vec<_>>())),
-        ),
-        Err(error) => {
-            eprintln!("SKIPPED: no figures to compare with in {}: {error}", path.display())
-        }
-    }
-}
-
-fn number(text: &str) -> u64 {
-    text.parse().expect("solved rows have all figures")
-}
-
-impl Row {
-    /// The task, translated from PDDL.
-    pub(crate) fn task(&self) -> Task {
-        task(&self.problem)
-    }
-}
-
-/// The task of a problem, translated from PDDL.
+/// The task of a benchmark, translated from PDDL.
 pub(crate) fn task(problem: &Path) -> Task {
-    let problem = Path::new(SHARED).join("benchmarks").join(problem);
-    let folder = problem.parent().expect("problems lie in folders");
+    let problem = shared("benchmarks").expect("there are rows only with tasks").join(problem);
+    translated(&problem).unwrap_or_else(|error| panic!("{}: {error}", problem.display()))
+}
+
+/// The task of a problem file, whose domain has one of the usual names.
+pub(crate) fn translated(problem: &Path) -> Result<Task, TranslateError> {
     let stem = problem.file_stem().expect("problems are files").to_string_lossy();
     let first = stem.split('-').next().unwrap_or_default();
     let names = [
         "domain.pddl".to_string(),
         format!("{first}-domain.pddl"),
+        format!("{stem}-domain.pddl"),
         format!("domain_{stem}.pddl"),
         format!("domain-{stem}.pddl"),
     ];
-    let candidates = names.iter().map(|name| folder.join(name));
-    let domain = candidates.into_iter().find(|path| path.exists()).expect("has a domain");
+    let mut candidates = names.iter().map(|name| problem.with_file_name(name));
+    let domain = candidates.find(|path| path.exists()).expect("has a domain");
     let source = |path: &Path| {
-        let text = std::fs::read(path).expect("the benchmarks are complete");
+        let text = std::fs::read(path).expect("the tasks are there");
         Source::new(path.display().to_string(), &text)
     };
-    let domain = parse_domain(source(&domain)).expect("the benchmarks are well-formed");
-    let problem = parse_problem(source(&problem), &domain).expect("the benchmarks are well-formed");
-    translate(&domain, &problem, &TranslateOptions::default()).expect("all is supported")
+    let domain = parse_domain(source(&domain))?;
+    let problem = parse_problem(source(problem), &domain)?;
+    translate(&domain, &problem, &TranslateOptions::default())
+}
+
+/// Variables, facts, operators, goal facts and mutex groups.
+pub(crate) fn sizes(task: &Task) -> [usize; 5] {
+    [
+        task.variables.len(),
+        task.variables.iter().map(|v| v.domain_size()).sum(),
+        task.operators.len(),
+        task.goal.len(),
+        task.mutex_groups.len(),
+    ]
 }

@@ -1,0 +1,234 @@
+//! No option is silently ignored: which heuristics use which options, in one table.
+//!
+//! clap knows which options a command has; what an option means depends on the heuristic chosen.
+//! An option that was given and that nothing would look at is an error, which names what it belongs to.
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+use crate::heuristic::Name::{self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, Uniform};
+
+/// Options of heuristics, as on the command line, with the heuristics that use them.
+const USED_BY: [(&str, &[Name]); 12] = [
+    ("use", &[Uniform, Scp, Ocp, Lagrangian, Lcp]),
+    ("patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
+    ("max-patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
+    ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
+    ("gzocp-time", &[Gzocp]),
+    ("model", &[Auto, Lcp]),
+    ("continue-training", &[Lcp]),
+    ("refine", &[Lcp]),
+    ("softmax", &[Lcp]),
+    ("eager", &[Lcp]),
+    ("train-share", &[Lcp]),
+    ("seed", &[Auto, Lcp]),
+];
+
+/// Options that a command has a use for only under a condition on others: command, options, whether
+/// the condition holds, and what it asks for.
+type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
+const CONDITIONS: [Condition; 6] = [
+    (
+        "plan",
+        &["train-share"],
+        |given| given.has("time-limit"),
+        "a --time-limit to have a share of",
+    ),
+    (
+        "plan",
+        &["train-share", "seed"],
+        |given| given.is_random(),
+        "a model that is trained: --model self",
+    ),
+    ("plan", &["eager"], |given| given.value("use") != Some("stored"), "--use every-state"),
+    ("evaluate", &["eager"], |given| given.value("use") != Some("stored"), "--use every-state"),
+    ("evaluate", &["walk"], |given| given.has("states"), "--states"),
+    (
+        "explain",
+        &["model", "continue-training", "refine", "softmax", "seed"],
+        |given| given.has("bounds") || given.has("split"),
+        "--bounds or --split",
+    ),
+];
+
+/// Options that come with others but that a command has no use for at all.
+const USELESS: [(&str, &[&str]); 2] =
+    [("evaluate", &["train-share"]), ("explain", &["eager", "train-share"])];
+
+/// The options given to a command.
+struct Given<'a> {
+    command: &'a Command,
+    matches: &'a ArgMatches,
+}
+
+impl Given<'_> {
+    /// Whether an option was written on the command line.
+    fn has(&self, option: &str) -> bool {
+        let mut arguments = self.command.get_arguments();
+        arguments.find(|argument| argument.get_long() == Some(option)).is_some_and(|argument| {
+            let id = argument.get_id().as_str();
+            self.matches.value_source(id) == Some(ValueSource::CommandLine)
+        })
+    }
+
+    /// An option's value as written.
+    fn value(&self, option: &str) -> Option<&str> {
+        let mut arguments = self.command.get_arguments();
+        let argument = arguments.find(|argument| argument.get_long() == Some(option))?;
+        self.matches.get_raw(argument.get_id().as_str())?.next()?.to_str()
+    }
+
+    /// The heuristics chosen; `explain` shows lcp.
+    fn heuristics(&self) -> Vec<Name> {
+        match self.command.get_name() {
+            "plan" => self.matches.get_many("heuristic").unwrap_or_default().copied().collect(),
+            "evaluate" => {
+                self.matches.get_many("heuristics").unwrap_or_default().copied().collect()
+            }
+            _ => vec![Lcp],
+        }
+    }
+
+    /// Whether there is anything random: `auto` always, `lcp` unless it takes a model as it is.
+    fn is_random(&self) -> bool {
+        let takes_file = self.value("model").is_some_and(|model| model != "self");
+        self.heuristics().contains(&Auto) || !takes_file || self.has("continue-training")
+    }
+
+    fn error(&self, message: String) -> clap::Error {
+        self.command.clone().error(ErrorKind::ArgumentConflict, message)
+    }
+}
+
+/// Refuses options that the command would ignore.
+pub(crate) fn check(program: &Command, matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some((name, matches)) = matches.subcommand() else { return Ok(()) };
+    let Some(command) = program.find_subcommand(name) else { return Ok(()) };
+    let given = Given { command, matches };
+    for (_, options) in USELESS.iter().filter(|(command, _)| *command == name) {
+        if let Some(option) = options.iter().find(|option| given.has(option)) {
+            return Err(given.error(format!("`{name}` has no use for `--{option}`")));
+        }
+    }
+    for (_, options, holds, need) in CONDITIONS.iter().filter(|condition| condition.0 == name) {
+        if let Some(option) = options.iter().find(|option| given.has(option) && !holds(&given)) {
+            return Err(given.error(format!("`--{option}` needs {need}")));
+        }
+    }
+    let heuristics = given.heuristics();
+    for (option, users) in USED_BY {
+        // The states to evaluate are random, too.
+        let of_states = name == "evaluate" && option == "seed" && given.has("states");
+        if given.has(option) && !of_states && !heuristics.iter().any(|name| users.contains(name)) {
+            let list =
+                |names: &[Name]| names.iter().map(|n| n.as_text()).collect::<Vec<_>>().join(", ");
+            let (chosen, users) = (list(&heuristics), list(users));
+            return Err(given
+                .error(format!("`--{option}` has no effect on {chosen}: it belongs to {users}")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{CommandFactory, ValueEnum};
+
+    use super::*;
+
+    /// What the program says of a command line: nothing if it would run.
+    fn complaint(line: &str) -> Option<String> {
+        let mut command = crate::Cli::command();
+        command.build();
+        let words = std::iter::once("apportion").chain(line.split_whitespace());
+        let matches = command.clone().try_get_matches_from(words).unwrap();
+        check(&command, &matches).err().map(|error| error.to_string())
+    }
+
+    /// Which heuristics use an option of `plan`.
+    const MATRIX: &str = "\
+                                        auto blind uniform gzocp scp ocp lagrangian lcp
+        --use every-state                 .    .      x      .    x   x      x       x
+        --patterns systematic:1           x    .      x      x    x   x      x       x
+        --max-patterns 9                  x    .      x      x    x   x      x       x
+        --max-pattern-states 9            x    .      x      x    x   x      x       x
+        --gzocp-time 1s                   .    .      .      x    .   .      .       .
+        --model self                      x    .      .      .    .   .      .       x
+        --continue-training               .    .      .      .    .   .      .       x
+        --refine 2                        .    .      .      .    .   .      .       x
+        --softmax paper                   .    .      .      .    .   .      .       x
+        --eager                           .    .      .      .    .   .      .       x
+        --train-share 0.1 --time-limit 1s .    .      .      .    .   .      .       x
+        --seed 1                          x    .      .      .    .   .      .       x";
+
+    #[test]
+    fn every_pair_of_heuristic_and_option_is_used_or_refused() {
+        let mut lines = MATRIX.lines();
+        let heuristics: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+        let known: Vec<String> = Name::value_variants().iter().map(|name| name.as_text()).collect();
+        assert_eq!(heuristics, known);
+        let mut options = BTreeSet::new();
+        for line in lines {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let (option, marks) = words.split_at(words.len() - heuristics.len());
+            options.insert(option[0].trim_start_matches("--"));
+            for (heuristic, mark) in heuristics.iter().zip(marks) {
+                let line = format!("plan x.sas --heuristic {heuristic} {}", option.join(" "));
+                let said = complaint(&line);
+                assert_eq!(said.is_none(), *mark == "x", "{line}: {said:?}");
+                if let Some(said) = said {
+                    assert!(said.contains(option[0]) && said.contains(heuristic), "{said}");
+                }
+            }
+        }
+        // Whatever else `plan` has is for every heuristic.
+        let general = [
+            "heuristic",
+            "time-limit",
+            "memory-limit",
+            "plan-file",
+            "json",
+            "quiet",
+            "verbose",
+            "help",
+        ];
+        let command = crate::Cli::command();
+        let plan = command.find_subcommand("plan").unwrap();
+        let all = plan.get_arguments().filter_map(|argument| argument.get_long());
+        let of_heuristics: BTreeSet<&str> = all.filter(|name| !general.contains(name)).collect();
+        assert_eq!(of_heuristics, options);
+    }
+
+    #[test]
+    fn options_that_need_others_are_refused_without_them() {
+        let useless = [
+            "plan x.sas --heuristic lcp --train-share 0.1",
+            "plan x.sas --heuristic lcp --model m --train-share 0.1 --time-limit 1s",
+            "plan x.sas --heuristic lcp --model m --seed 3",
+            "plan x.sas --heuristic lcp --use stored --eager",
+            "evaluate x.sas --heuristics blind --seed 3",
+            "evaluate x.sas --heuristics scp --gzocp-time 1s",
+            "evaluate x.sas --heuristics lcp --train-share 0.1",
+            "evaluate x.sas --walk 7",
+            "explain x.sas --seed 3",
+            "explain x.sas --bounds --eager",
+            "explain x.sas --bounds --train-share 0.1",
+        ];
+        for line in useless {
+            assert!(complaint(line).is_some(), "{line}");
+        }
+        let useful = [
+            "plan x.sas",
+            "plan x.sas --heuristic lcp --model m --continue-training --seed 3",
+            "plan x.sas --heuristic auto --model m --seed 3",
+            "evaluate x.sas --heuristics blind,scp --use stored --states 5 --walk 7 --seed 3",
+            "explain x.sas --split s.svg --refine 3 --seed 3",
+        ];
+        for line in useful {
+            assert_eq!(complaint(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Experiments: many runs of a planner from one file, and the report made from their results.
+//!
+//! [`list_runs`] and [`run_all`] turn an experiment file into a list of independent runs and append one
+//! JSON line for each; [`report::write`] reads nothing but those lines (and how the file wants them
+//! shown).
+//!
+//! **Architecture Invariant:** a run shares no mutable state with any other run, so a list can be spread
+//! over processes and machines; reports are a function of the results alone.
+//!
+//! **Architecture Invariant:** nothing here knows how a planner works: a run is a process with arguments,
+//! an exit code and a JSON object.
+
+mod config;
+mod csv;
+mod import;
+mod list;
+pub mod machine;
+mod preflight;
+mod process;
+pub mod report;
+mod results;
+mod runner;
+mod session;
+mod sha256;
+mod statistics;
+pub mod units;
+
+pub use config::{Experiment, Limits};
+pub use list::{Run, TaskFile};
+pub use machine::Program;
+pub use results::{Record, Status};
+pub use runner::Summary;
+pub use session::{Event, Redo, Request, list_runs, run_all};

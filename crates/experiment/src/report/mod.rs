@@ -1,0 +1,166 @@
+//! Reports: HTML, Markdown and CSV from result folders.
+//!
+//! Guarantees that the same results give the same bytes: nothing of the clock, the machine or the
+//! folder's path enters a report.
+
+mod configurations;
+pub(crate) mod document;
+mod endings;
+mod figures;
+mod html;
+mod markdown;
+mod plot;
+mod published;
+mod sections;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::config::{Experiment, Presentation};
+use crate::results::{self, Record, replace_file};
+use crate::statistics::Results;
+use crate::{csv, import};
+
+/// What to report, and where.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Folders with results; configurations of the same name on the same tasks are told apart by folder.
+    pub folders: Vec<PathBuf>,
+    /// Where the report goes; `report` in the first folder unless given.
+    pub output: Option<PathBuf>,
+    /// Titles, order, pairs, notes and imports come from this experiment file, with values of its
+    /// parameters, instead of from the folders.
+    pub config: Option<(PathBuf, Vec<(String, String)>)>,
+}
+
+/// A report that was written.
+#[derive(Debug)]
+pub struct Report {
+    /// The coverage table in Markdown.
+    pub coverage: String,
+    /// The HTML page.
+    pub page: PathBuf,
+}
+
+/// Writes the report; `note` is told what a reader should know of the input.
+pub fn write(request: &Request, note: &mut dyn FnMut(String)) -> Result<Report> {
+    let (shown, records) = collect(request, note)?;
+    ensure!(!records.is_empty(), "there are no results in the folders given");
+    let results = Results::new(records, &shown);
+    let document = sections::document(&results, &shown);
+    let output = request.output.clone().unwrap_or_else(|| request.folders[0].join("report"));
+    let plots = output.join("plots");
+    std::fs::create_dir_all(&plots)
+        .with_context(|| format!("cannot make the folder {}", plots.display()))?;
+    let (text, drawings) = markdown::page(&document);
+    remove_old_plots(&plots)?;
+    for (name, svg) in drawings {
+        replace_file(&plots.join(name), svg.as_bytes())?;
+    }
+    let coverage = sections::coverage_table(&results);
+    for (name, content) in [
+        ("report.md", text),
+        ("runs.csv", csv::runs(&results)),
+        ("coverage.csv", csv::table(&coverage)),
+        ("report.html", html::page(&document)),
+    ] {
+        replace_file(&output.join(name), content.as_bytes())?;
+    }
+    Ok(Report { coverage: markdown::table_text(&coverage), page: output.join("report.html") })
+}
+
+/// How to show the results, and the results of all folders.
+fn collect(request: &Request, note: &mut dyn FnMut(String)) -> Result<(Presentation, Vec<Record>)> {
+    let mut shown = None;
+    let mut records = Vec::new();
+    let mut imported = BTreeMap::new();
+    let mut import = |others: Vec<Record>| {
+        imported.extend(others.into_iter().map(|record| (record.key.clone(), record)));
+    };
+    for folder in &request.folders {
+        records.push((folder.clone(), results::read_folder(folder)?));
+        let (description, others) = (folder.join("report.json"), folder.join("imported.jsonl"));
+        if request.config.is_none() {
+            if shown.is_none() && description.exists() {
+                shown = Some(read_presentation(&description)?);
+            }
+            if others.exists() {
+                import(results::read_file(&others)?);
+            }
+        }
+    }
+    if let Some((config, settings)) = &request.config {
+        let experiment = Experiment::read(config, settings)?;
+        shown = Some(experiment.presentation()?);
+        import(import::read_all(&experiment.imports, note)?);
+    }
+    let mut records = told_apart(records);
+    records.extend(imported.into_values());
+    Ok((shown.unwrap_or_default(), records))
+}
+
+fn read_presentation(path: &Path) -> Result<Presentation> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("in {}", path.display()))
+}
+
+/// Adds the folder to the names of configurations that ran on one task in several folders.
+fn told_apart(folders: Vec<(PathBuf, Vec<Record>)>) -> Vec<Record> {
+    let mut seen = BTreeSet::new();
+    let mut repeated = BTreeSet::new();
+    for (_, records) in &folders {
+        for record in records {
+            if !seen.insert((record.configuration.clone(), record.task.clone())) {
+                repeated.insert(record.configuration.clone());
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (folder, records) in folders {
+        let folder =
+            folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+        for mut record in records {
+            if repeated.contains(&record.configuration) {
+                record.configuration += &format!(" ({folder})");
+            }
+            all.push(record);
+        }
+    }
+    all
+}
+
+fn remove_old_plots(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "svg") {
+            std::fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::record;
+
+    #[test]
+    fn configurations_of_two_folders_are_told_apart_only_where_needed() {
+        let shards = vec![
+            (PathBuf::from("r/one"), vec![record(1, "a", "x/1", None)]),
+            (
+                PathBuf::from("r/two"),
+                vec![record(2, "a", "x/2", None), record(3, "b", "x/2", None)],
+            ),
+        ];
+        let names = |records: Vec<Record>| -> Vec<String> {
+            records.into_iter().map(|record| record.configuration).collect()
+        };
+        assert_eq!(names(told_apart(shards.clone())), ["a", "a", "b"]);
+        let mut builds = shards;
+        builds[1].1.push(record(1, "a", "x/1", Some(3)));
+        assert_eq!(names(told_apart(builds)), ["a (one)", "a (two)", "b", "a (two)"]);
+    }
+}

@@ -1,0 +1,206 @@
+//! A session of an experiment: checks everything, then executes the runs that are not done yet.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::config::Experiment;
+use crate::list::{Run, has_model, hash_models, list};
+use crate::machine::{self, Program};
+use crate::process::Executor;
+use crate::results::{self, Record, ResultFile, Status, json_lines, replace_file};
+use crate::runner::{Summary, execute_all};
+use crate::units::show_bytes;
+use crate::{import, preflight};
+
+/// Which runs of an experiment to execute, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Folder for the results, instead of the experiment file's.
+    pub results: Option<PathBuf>,
+    /// Runs at a time; one per core unless given.
+    pub jobs: Option<usize>,
+    /// Only these runs of the list, into a result file of their own (for job arrays).
+    pub only: Option<RangeInclusive<usize>>,
+    /// Only these configurations; all if empty.
+    pub configurations: Vec<String>,
+    /// Only these domains; all if empty.
+    pub domains: Vec<String>,
+    /// Leave out runs whose model file is not there, instead of refusing to start.
+    pub skip_missing_models: bool,
+    /// Drop results of these kinds first, so that they run again.
+    pub redo: Vec<Redo>,
+}
+
+/// Results that are to be made again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Redo {
+    /// Unexplained errors.
+    Errors,
+    /// Results of the same configuration and task under other settings.
+    Changed,
+    /// Results of another build of the program.
+    Stale,
+}
+
+/// What happens during a session, for whoever shows it.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A sentence for people.
+    Note(String),
+    /// A run has ended and is recorded.
+    Recorded {
+        /// Its result.
+        record: &'a Record,
+        /// What was recorded so far, this result included.
+        summary: Summary,
+        /// The time that the runs left are expected to take, and at most take.
+        left: (Duration, Duration),
+    },
+}
+
+impl Request {
+    /// The folder for the results.
+    pub fn folder<'a>(&'a self, experiment: &'a Experiment) -> &'a Path {
+        self.results.as_ref().unwrap_or(&experiment.results)
+    }
+}
+
+/// The runs asked for, in order; `generator` is the program that makes tasks with `generate`.
+pub fn list_runs(experiment: &Experiment, request: &Request, generator: &Path) -> Result<Vec<Run>> {
+    preflight::generate_tasks(experiment, generator)?;
+    let mut runs = list(experiment)?;
+    let known = experiment.configurations.iter().map(|configuration| configuration.name.as_str());
+    check_names("--configurations", &request.configurations, known.collect())?;
+    let known = runs.iter().map(|run| run.task.domain.as_str());
+    check_names("--domains", &request.domains, known.collect())?;
+    if let Some(only) = &request.only {
+        ensure!(
+            *only.end() <= runs.len(),
+            "--only {}: the list has {} runs",
+            only.end(),
+            runs.len()
+        );
+    }
+    let among = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+    runs.retain(|run| {
+        request.only.as_ref().is_none_or(|only| only.contains(&run.number))
+            && among(&request.configurations, &run.configuration)
+            && among(&request.domains, &run.task.domain)
+    });
+    Ok(runs)
+}
+
+fn check_names(option: &str, names: &[String], known: BTreeSet<&str>) -> Result<()> {
+    for name in names {
+        if !known.contains(name.as_str()) {
+            let known: Vec<_> = known.into_iter().collect();
+            bail!("{option} {name}: the experiment has: {}", known.join(", "));
+        }
+    }
+    Ok(())
+}
+
+/// Executes the runs that have no result yet; stops early, and cleanly, when `stop` is raised.
+pub fn run_all(
+    experiment: &Experiment,
+    mut runs: Vec<Run>,
+    request: &Request,
+    program: &Program,
+    stop: &AtomicBool,
+    notify: &mut dyn FnMut(Event),
+) -> Result<Summary> {
+    let folder = request.folder(experiment);
+    if request.skip_missing_models {
+        let listed = runs.len();
+        runs.retain(has_model);
+        let left_out = listed - runs.len();
+        notify(Event::Note(format!("{left_out} runs left out, whose model files are not there")));
+    }
+    hash_models(&mut runs)?;
+    let jobs = request.jobs.unwrap_or_else(machine::cores).max(1);
+    preflight::check_folder(folder, runs.len(), jobs)?;
+    describe(experiment, folder, notify)?;
+
+    let file = folder.join(match &request.only {
+        None => "runs.jsonl".to_owned(),
+        Some(only) => format!("runs-{:06}-{:06}.jsonl", only.start(), only.end()),
+    });
+    let scratch = folder.join("scratch");
+    let executor = Executor { program: &program.path, origin: program.origin()?, scratch, stop };
+    let mut results = ResultFile::open(file.clone())?;
+    if !request.redo.is_empty() {
+        let removed = drop_results(folder, &runs, &request.redo, &executor)?;
+        notify(Event::Note(format!("{removed} results dropped, to be made again")));
+        // The file may have been replaced; the lock must be on the new one.
+        drop(results);
+        results = ResultFile::open(file)?;
+    }
+    let done = results::read_folder(folder)?;
+    for warning in warnings(&done, &runs, jobs, &executor) {
+        notify(Event::Note(format!("warning: {warning}")));
+    }
+    let total = runs.len();
+    let left = preflight::without_done(runs, &done)?;
+    let before = total - left.len();
+    notify(Event::Note(format!("{total} runs, {before} of them done before; {jobs} at a time")));
+    if request.only.is_none() {
+        preflight::try_configurations(&left, &done, &executor)?;
+    }
+    let summary = execute_all(&left, jobs, &executor, &mut results, notify)?;
+    // Another process of the same experiment may still use it.
+    let _ = std::fs::remove_dir(&executor.scratch);
+    Ok(summary)
+}
+
+/// Keeps beside the results what the report needs: how to show them, and imported results.
+fn describe(experiment: &Experiment, folder: &Path, notify: &mut dyn FnMut(Event)) -> Result<()> {
+    let shown = serde_json::to_vec_pretty(&experiment.presentation()?)?;
+    let note = &mut |text| notify(Event::Note(text));
+    let imported = json_lines(&import::read_all(&experiment.imports, note)?)?;
+    for (name, content) in [("report.json", shown), ("imported.jsonl", imported)] {
+        let path = folder.join(name);
+        if std::fs::read(&path).ok().as_ref() != Some(&content) {
+            replace_file(&path, &content)?;
+        }
+    }
+    Ok(())
+}
+
+/// Drops results of the given kinds for the given runs; returns how many those were.
+fn drop_results(folder: &Path, runs: &[Run], kinds: &[Redo], executor: &Executor) -> Result<usize> {
+    let keys: BTreeSet<String> = runs.iter().map(Run::key).collect();
+    let names: BTreeSet<(&str, &str)> =
+        runs.iter().map(|run| (run.configuration.as_str(), run.task.name.as_str())).collect();
+    results::remove_from_folder(folder, |record| {
+        names.contains(&(record.configuration.as_str(), record.task.as_str()))
+            && kinds.iter().any(|kind| match kind {
+                Redo::Errors => record.status == Status::Error,
+                Redo::Changed => !keys.contains(&record.key),
+                Redo::Stale => record.origin.binary != executor.origin.binary,
+            })
+    })
+}
+
+/// What may spoil the results without being an error.
+fn warnings(done: &[Record], runs: &[Run], jobs: usize, executor: &Executor) -> Vec<String> {
+    let mut found = Vec::new();
+    let others = done.iter().filter(|r| r.origin.binary != executor.origin.binary).count();
+    if others > 0 {
+        found.push(format!(
+            "{others} results are from another build of the program; --redo stale drops them"
+        ));
+    }
+    if let Some(run) = runs.first()
+        && let Some(memory) = machine::memory_bytes()
+        && run.limits.memory.saturating_mul(jobs as u64) > memory
+    {
+        let (each, all) = (show_bytes(run.limits.memory), show_bytes(memory));
+        found.push(format!("{jobs} runs of up to {each} each do not fit into {all}; lower --jobs"));
+    }
+    found
+}

@@ -1,0 +1,154 @@
+//! SVG elements: escaped text, coordinates to a tenth of a pixel, nothing else.
+//!
+//! An [`Element`] is built by value and is its own text, so a drawing is an expression.
+//! Guarantees well-formed output whatever the names and texts given, except for element and
+//! attribute names, which are the program's own.
+
+use std::fmt;
+
+/// An element with its attributes and what is inside it.
+#[derive(Debug, Clone)]
+pub struct Element {
+    name: &'static str,
+    attributes: String,
+    content: String,
+}
+
+impl Element {
+    /// An element without attributes.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, attributes: String::new(), content: String::new() }
+    }
+
+    /// A picture of its own: white paper of this size in pixels.
+    pub fn picture(width: f64, height: f64, font_size: u32) -> Self {
+        Self::new("svg")
+            .with("xmlns", "http://www.w3.org/2000/svg")
+            .with("width", width)
+            .with("height", height)
+            .with("viewBox", format!("0 0 {} {}", tenth(width), tenth(height)))
+            .with("font-family", "Helvetica, Arial, sans-serif")
+            .with("font-size", font_size)
+            .child(
+                Self::new("rect").with("width", "100%").with("height", "100%").with("fill", "#fff"),
+            )
+    }
+
+    /// A rectangle.
+    pub fn rect(x: f64, y: f64, width: f64, height: f64) -> Self {
+        Self::new("rect").with("x", x).with("y", y).with("width", width).with("height", height)
+    }
+
+    /// A path; `data` as SVG writes it.
+    pub fn path(data: impl fmt::Display) -> Self {
+        Self::new("path").with("d", data.to_string())
+    }
+
+    /// Text that starts (or, with `text-anchor`, is placed) at a point.
+    pub fn text_at(x: f64, y: f64, text: impl fmt::Display) -> Self {
+        Self::new("text").with("x", x).with("y", y).text(text)
+    }
+
+    /// Adds an attribute.
+    pub fn with(mut self, name: &str, value: impl Value) -> Self {
+        self.attributes += &format!(" {name}=\"{}\"", value.written());
+        self
+    }
+
+    /// Adds text.
+    pub fn text(mut self, text: impl fmt::Display) -> Self {
+        self.content += &escape(&text.to_string());
+        self
+    }
+
+    /// Adds what a browser shows on hover.
+    pub fn titled(self, title: impl fmt::Display) -> Self {
+        self.child(Element::new("title").text(title))
+    }
+
+    /// Adds an element inside this one.
+    pub fn child(mut self, child: Element) -> Self {
+        self.content += &child.to_string();
+        if self.name == "svg" {
+            // One line for each part of a picture, for people and for diffs.
+            self.content.push('\n');
+        }
+        self
+    }
+
+    /// Adds elements inside this one.
+    pub fn children(self, children: impl IntoIterator<Item = Element>) -> Self {
+        children.into_iter().fold(self, Element::child)
+    }
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Element { name, attributes, content } = self;
+        if content.is_empty() {
+            write!(f, "<{name}{attributes}/>")
+        } else {
+            write!(f, "<{name}{attributes}>{content}</{name}>")
+        }
+    }
+}
+
+/// The value of an attribute.
+pub trait Value {
+    /// As it stands between quotes.
+    fn written(&self) -> String;
+}
+
+impl Value for f64 {
+    fn written(&self) -> String {
+        tenth(*self).to_string()
+    }
+}
+
+impl Value for u32 {
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for str {
+    fn written(&self) -> String {
+        escape(self)
+    }
+}
+
+impl Value for String {
+    fn written(&self) -> String {
+        escape(self)
+    }
+}
+
+impl<V: Value + ?Sized> Value for &V {
+    fn written(&self) -> String {
+        (**self).written()
+    }
+}
+
+/// Coordinates need no more than a tenth of a pixel.
+pub fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// Text with everything replaced that has a meaning in SVG.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_escaped_and_numbers_are_short() {
+        let mark = Element::path("M1 2h3").with("class", "a\"b").titled("p < q & r");
+        let group = Element::new("g").with("opacity", 0.1 + 0.2).children([mark.clone(), mark]);
+        let path = "<path d=\"M1 2h3\" class=\"a&quot;b\"><title>p &lt; q &amp; r</title></path>";
+        assert_eq!(group.to_string(), format!("<g opacity=\"0.3\">{path}{path}</g>"));
+        assert_eq!(Element::rect(1.0, 2.25, 3.0, 4.0).to_string().matches('"').count(), 8);
+    }
+}
