@@ -77,6 +77,8 @@ struct Batch {
     /// The state being expanded, packed and unpacked.
     parent: Vec<u32>,
     values: Vec<Value>,
+    /// A successor with the values of its derived variables, packed.
+    derived: Vec<u32>,
     /// The successors, packed, one after the other.
     words: Vec<u32>,
     hashes: Vec<u64>,
@@ -104,7 +106,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             effects,
             progression: Progression::new(task, &packer),
             goal: packer.conditions(&task.goal),
-            registry: StateRegistry::new(packer.words()),
+            registry: StateRegistry::new(packer.words(), packer.key_words()),
             nodes: SearchNodes::new(),
             open: OpenList::new(),
             statistics: Statistics::default(),
@@ -112,6 +114,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             ticker: Ticker::new(),
             batch: Batch {
                 parent: vec![0; packer.words()],
+                derived: vec![0; packer.words()],
                 values: vec![0; task.variables.len()],
                 ..Batch::default()
             },
@@ -158,12 +161,13 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
     /// Forgets all states, if there are any, and opens the initial one.
     #[cold]
     fn begin(&mut self) -> Result<(), Stop> {
-        self.registry = StateRegistry::new(self.packer.words());
+        self.registry = StateRegistry::new(self.packer.words(), self.packer.key_words());
         self.nodes = SearchNodes::new();
         self.open = OpenList::new();
         let mut packed = vec![0; self.packer.words()];
         self.packer.pack(&self.task.initial, &mut packed);
-        let inserted = self.registry.insert(hash_words(&packed), &packed);
+        let inserted =
+            self.registry.insert(hash_words(&packed[..self.packer.key_words()]), &packed);
         debug_assert_eq!(inserted, Some((INITIAL, true)));
         self.nodes.push(INITIAL);
         self.heuristic.begin(&self.task.initial);
@@ -236,8 +240,12 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
                 self.reach_again(id, parent, op, child_g);
                 continue;
             }
-            if self.progression.is_some() {
+            if let Some(progression) = &mut self.progression {
                 self.packer.unpack(child, &mut batch.values);
+                if progression.derive(op, &mut batch.values) {
+                    self.packer.pack(&batch.values, &mut batch.derived);
+                    self.registry.complete(id, &batch.derived);
+                }
                 result = self.reach_first(id, parent, op, child_g, &batch.values);
                 if result.is_err() {
                     break;
@@ -279,9 +287,9 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
                 effect.apply(child);
             }
             if let Some(progression) = &mut self.progression {
-                progression.complete(op, &self.packer, &batch.parent, child);
+                progression.apply(op, &batch.parent, child);
             }
-            let hash = hash_words(child);
+            let hash = hash_words(&child[..self.packer.key_words()]);
             self.registry.prefetch_slot(hash);
             batch.hashes.push(hash);
         }

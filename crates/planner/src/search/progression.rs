@@ -1,8 +1,10 @@
-//! What applying an operator does beyond its effects without conditions: conditional effects, then
-//! axioms, on packed states.
+//! What applying an operator does beyond its effects without conditions: conditional effects on
+//! packed states, then axioms.
 //!
 //! Most tasks have neither, and then there is no [`Progression`] and no work at all.
-//! Derived variables are part of the packed state, so that no state is evaluated twice.
+//! Derived variables are stored with the state, so that no state is evaluated twice, but do not
+//! tell it from others: axioms are evaluated only for states that are new, and only if the
+//! operator may have changed a variable that an axiom mentions.
 
 use crate::task::{
     AxiomEvaluator, AxiomScratch, OpId, StatePacker, Task, Value, WordCondition, WordEffect,
@@ -16,7 +18,8 @@ pub(super) struct Progression {
     conditions: Vec<WordCondition>,
     axioms: AxiomEvaluator,
     scratch: AxiomScratch,
-    values: Vec<Value>,
+    /// Whether each operator may change a derived variable.
+    derives: Vec<bool>,
 }
 
 /// An effect that happens if its conditions, a range of all conditions, hold.
@@ -33,8 +36,10 @@ impl Progression {
         if axioms.is_empty() && task.num_conditional_effects() == 0 {
             return None;
         }
+        let mut is_input = vec![false; task.variables.len()];
+        axioms.inputs().iter().for_each(|var| is_input[var.index()] = true);
         let (mut effects, mut conditions) = (Vec::new(), Vec::new());
-        let mut offsets = vec![0];
+        let (mut offsets, mut derives) = (vec![0], Vec::with_capacity(task.operators.len()));
         for operator in &task.operators {
             for conditional in &operator.conditional {
                 let first_condition = conditions.len() as u32;
@@ -44,26 +49,14 @@ impl Progression {
                 effects.push(PackedEffect { first_condition, last_condition, effect });
             }
             offsets.push(effects.len() as u32);
+            derives.push(operator.affected().any(|var| is_input[var.index()]));
         }
-        Some(Progression {
-            offsets,
-            effects,
-            conditions,
-            axioms,
-            scratch: AxiomScratch::default(),
-            values: vec![0; task.variables.len()],
-        })
+        let scratch = AxiomScratch::default();
+        Some(Progression { offsets, effects, conditions, axioms, scratch, derives })
     }
 
-    /// Completes the successor `child` of `parent`, which has the effects of the operator that
-    /// have no conditions.
-    pub(super) fn complete(
-        &mut self,
-        op: OpId,
-        packer: &StatePacker,
-        parent: &[u32],
-        child: &mut [u32],
-    ) {
+    /// Adds the conditional effects of an operator applied in `parent` to its successor `child`.
+    pub(super) fn apply(&self, op: OpId, parent: &[u32], child: &mut [u32]) {
         let range = self.offsets[op.index()] as usize..self.offsets[op.index() + 1] as usize;
         for effect in &self.effects[range] {
             let range = effect.first_condition as usize..effect.last_condition as usize;
@@ -71,10 +64,15 @@ impl Progression {
                 effect.effect.apply(child);
             }
         }
-        if !self.axioms.is_empty() {
-            packer.unpack(child, &mut self.values);
-            self.axioms.evaluate(&mut self.values, &mut self.scratch);
-            packer.pack(&self.values, child);
+    }
+
+    /// Evaluates the axioms in the successor by an operator, whose derived variables have the
+    /// values of its parent; false if they keep them for certain.
+    pub(super) fn derive(&mut self, op: OpId, values: &mut [Value]) -> bool {
+        let derives = self.derives[op.index()];
+        if derives {
+            self.axioms.evaluate(values, &mut self.scratch);
         }
+        derives
     }
 }

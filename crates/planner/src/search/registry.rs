@@ -15,6 +15,8 @@ pub struct StateId(pub u32);
 /// Stores packed states without duplicates.
 pub struct StateRegistry {
     states: Chunks,
+    /// The first words of a state, which tell it from others.
+    key_words: usize,
     lines: Vec<Line>,
     /// The table grows when it holds this many states.
     grow_at: usize,
@@ -71,10 +73,11 @@ impl Line {
 }
 
 impl StateRegistry {
-    /// An empty registry for states of this many words.
-    pub fn new(words: usize) -> StateRegistry {
-        let mut registry =
-            StateRegistry { states: Chunks::new(words), lines: Vec::new(), grow_at: 0 };
+    /// An empty registry for states of this many words, the first of which, the key, determine
+    /// the others.
+    pub fn new(words: usize, key_words: usize) -> StateRegistry {
+        let states = Chunks::new(words);
+        let mut registry = StateRegistry { states, key_words, lines: Vec::new(), grow_at: 0 };
         registry.resize(INITIAL_LINES);
         registry
     }
@@ -116,17 +119,24 @@ impl StateRegistry {
         }
     }
 
-    /// Finds a state or adds it; `hash` is [`hash_words`] of it.
+    /// Replaces the words of a state behind its key.
+    pub fn complete(&mut self, id: StateId, words: &[u32]) {
+        let key_words = self.key_words;
+        self.states.record_mut(id.0)[key_words..].copy_from_slice(&words[key_words..]);
+    }
+
+    /// Finds a state by its key or adds it; `hash` is [`hash_words`] of the key.
     /// Returns its id and whether it is new, or `None` when there are no ids left.
     #[inline]
     pub fn insert(&mut self, hash: u64, words: &[u32]) -> Option<(StateId, bool)> {
         let tag = tag_of(hash);
         let mut at = self.line_of(hash);
+        let key = &words[..self.key_words];
         loop {
             let line = &self.lines[at];
             for id in line.candidates(tag) {
                 // PERF: a loop, because states are a few words and `==` would call memcmp.
-                if self.states.record(id).iter().zip(words).all(|(a, b)| a == b) {
+                if self.states.record(id).iter().zip(key).all(|(a, b)| a == b) {
                     return Some((StateId(id), false));
                 }
             }
@@ -176,7 +186,7 @@ impl StateRegistry {
         for first in (0..len).step_by(BATCH as usize) {
             let ids = first..len.min(first.saturating_add(BATCH));
             for (id, hash) in ids.clone().zip(&mut hashes) {
-                *hash = hash_words(self.states.record(id));
+                *hash = hash_words(&self.states.record(id)[..self.key_words]);
                 self.prefetch_slot(*hash);
             }
             for (id, &hash) in ids.zip(&hashes) {
@@ -222,7 +232,7 @@ mod tests {
 
     #[test]
     fn behaves_like_a_map() {
-        let mut registry = StateRegistry::new(2);
+        let mut registry = StateRegistry::new(2, 2);
         let mut map: FxHashMap<[u32; 2], u32> = FxHashMap::default();
         let mut x = 1u64;
         for _ in 0..800_000 {
@@ -242,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_table_takes_at_most_ten_bytes_a_state_once_it_is_large() {
-        let mut registry = StateRegistry::new(1);
+        let mut registry = StateRegistry::new(1, 1);
         for word in 0..300_000 {
             registry.insert(hash_words(&[word]), &[word]).unwrap();
             if word > 200_000 {

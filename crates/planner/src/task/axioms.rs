@@ -99,6 +99,11 @@ impl AxiomEvaluator {
         self.defaults.is_empty()
     }
 
+    /// The variables that are not derived and occur in axioms.
+    pub fn inputs(&self) -> &[VarId] {
+        &self.inputs
+    }
+
     /// Gives the derived variables of a state the values that follow from the others.
     pub fn evaluate(&self, state: &mut [Value], scratch: &mut AxiomScratch) {
         let AxiomScratch { open, queue } = scratch;

@@ -3,7 +3,9 @@
 //! A packed state is a slice of [`StatePacker::words`] 32-bit words; no variable crosses a word.
 //! Variables are placed by best fit in order of decreasing width, which wastes little and is
 //! never worse than one word per variable.
-//! Two states are equal iff their words are equal, because unused bits stay zero.
+//! Derived variables, which follow from the others, have the last words to themselves.
+//! Two states are equal iff their words are equal, those of derived variables not needed, because
+//! unused bits stay zero.
 
 use super::{Fact, Operator, Task, Value, VarId};
 
@@ -12,6 +14,7 @@ use super::{Fact, Operator, Task, Value, VarId};
 pub struct StatePacker {
     fields: Vec<Field>,
     words: usize,
+    key_words: usize,
 }
 
 /// Where one variable lies.
@@ -43,14 +46,20 @@ impl StatePacker {
     /// Lays out the variables of a task.
     pub fn new(task: &Task) -> StatePacker {
         let width = |v: &usize| bits(task.variables[*v].domain_size());
+        let is_derived = |v: &usize| task.variables[*v].derived.is_some();
         let mut order: Vec<usize> = (0..task.variables.len()).collect();
-        order.sort_by_key(|v| std::cmp::Reverse(width(v)));
+        order.sort_by_key(|v| (is_derived(v), std::cmp::Reverse(width(v))));
 
         let mut fields = vec![Field::default(); order.len()];
-        let mut words = 0;
+        let (mut words, mut key_words) = (0, None);
         // Words with room, by the number of free bits.
         let mut with_free: [Vec<u32>; 33] = std::array::from_fn(|_| Vec::new());
         for v in order {
+            if is_derived(&v) && key_words.is_none() {
+                key_words = Some(words.max(1));
+                words = words.max(1);
+                with_free = std::array::from_fn(|_| Vec::new());
+            }
             let need = width(&v);
             let fitting = (need as usize..=32).find(|&free| !with_free[free].is_empty());
             let (free, word) = match fitting {
@@ -64,7 +73,14 @@ impl StatePacker {
             fields[v] = Field { word, shift: (32 - free as u32) & 31, mask };
             with_free[free - need as usize].push(word);
         }
-        StatePacker { fields, words: words.max(1) as usize }
+        let words = words.max(1);
+        let key_words = key_words.unwrap_or(words);
+        StatePacker { fields, words: words as usize, key_words: key_words as usize }
+    }
+
+    /// The number of words that hold the variables which are not derived; they come first.
+    pub fn key_words(&self) -> usize {
+        self.key_words
     }
 
     /// The number of 32-bit words of a packed state, at least one.
