@@ -27,6 +27,7 @@ pub mod pddl;
 pub mod task;
 pub mod translate;
 
+pub mod csr;
 pub mod work;
 
 pub mod abstraction;
