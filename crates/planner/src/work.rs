@@ -18,6 +18,9 @@ pub const ARC: Work = 4;
 /// Relaxing a transition in floating-point numbers, for one state.
 pub const FLOAT_ARC: Work = 8;
 
+/// Preparing an entry of a sparse matrix for factorisation, ordering included.
+pub const ENTRY: Work = 500;
+
 /// A multiplication in the factorisation of a sparse matrix.
 pub const FLOP: Work = 1;
 

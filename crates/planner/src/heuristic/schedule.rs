@@ -43,7 +43,7 @@ impl Default for ScheduleConfig {
             min_share: 0.1,
             max_share: 0.5,
             weight: 0.2,
-            first: SECOND / 10,
+            first: SECOND / 20,
             part: 0.1,
             least: SECOND / 30,
             most: SECOND * 2 / 5,
@@ -67,12 +67,12 @@ pub(super) enum Due {
 #[derive(Debug)]
 pub(super) struct Schedule {
     config: ScheduleConfig,
-    /// All work, and that of attempts.
+    /// All work.
     total: Work,
-    attempts: Work,
-    /// The same since the last dive, which counts for itself.
+    /// Work since the initial state's attempt or since the dive, which count for themselves, and
+    /// that of attempts among it.
     recent: Work,
-    recent_attempts: Work,
+    attempts: Work,
     /// Running average of how many attempts succeed.
     success: f64,
     dive: Dive,
@@ -98,9 +98,8 @@ struct Progress {
 
 impl Schedule {
     pub(super) fn new(config: ScheduleConfig) -> Schedule {
-        let (total, attempts, recent, recent_attempts) = (0, 0, 0, 0);
-        let (success, dive) = (1.0, Dive::Ahead);
-        Schedule { config, total, attempts, recent, recent_attempts, success, dive }
+        let (total, recent, attempts) = (0, 0, 0);
+        Schedule { config, total, recent, attempts, success: 1.0, dive: Dive::Ahead }
     }
 
     /// All work so far.
@@ -125,7 +124,7 @@ impl Schedule {
             _ => {}
         }
         let share = config.min_share + (config.max_share - config.min_share) * self.success;
-        let is_due = self.recent_attempts as f64 <= self.recent as f64 * share;
+        let is_due = self.attempts as f64 <= self.recent as f64 * share;
         if is_due { Due::Attempt } else { Due::Nothing }
     }
 
@@ -144,12 +143,16 @@ impl Schedule {
         Budget::new(part.clamp(self.config.least, self.config.most))
     }
 
-    /// Takes note of an attempt at a state: its value, whether that was raised, and the work.
+    /// Takes note of the attempt at the initial state.
+    pub(super) fn begun(&mut self, work: Work) {
+        self.total += work;
+    }
+
+    /// Takes note of an attempt at any other state: its value, whether that was raised, and the work.
     pub(super) fn attempted(&mut self, h: Cost, raised: bool, work: Work) {
         let ScheduleConfig { weight, dive, stalled, stalled_slowly, .. } = self.config;
         self.searched(work);
         self.attempts += work;
-        self.recent_attempts += work;
         self.success += weight * (f64::from(u8::from(raised)) - self.success);
         let Dive::Under(progress) = &mut self.dive else { return };
         progress.work += work;
@@ -162,7 +165,7 @@ impl Schedule {
             progress.attempts >= stalled_slowly.0 && progress.attempts_work >= stalled_slowly.1;
         if progress.attempts >= stalled || is_slow || progress.work >= dive {
             self.dive = Dive::Over;
-            (self.recent, self.recent_attempts) = (0, 0);
+            (self.recent, self.attempts) = (0, 0);
         }
     }
 }

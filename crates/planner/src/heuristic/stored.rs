@@ -82,11 +82,11 @@ impl<P: Partitioner> Stored<P> {
         best.h
     }
 
-    /// Tries to raise a state's value by a new partitioning; the value then.
-    fn attempt(&mut self, state: &[Value], mut budget: Budget) -> Cost {
+    /// Tries to raise a state's value by a new partitioning; the value before and after.
+    fn attempt(&mut self, state: &[Value], budget: &mut Budget) -> (Cost, Cost) {
         let known = self.look_up(state);
         let (beat, elapsed) = (Some(known), self.schedule.total());
-        let request = Request { state, beat, budget: &mut budget, elapsed };
+        let request = Request { state, beat, budget, elapsed };
         let mut h = known;
         if let Some((_, found)) = self.workshop.make(request) {
             let (distances, work) = self.workshop.saturated(&found);
@@ -96,8 +96,7 @@ impl<P: Partitioner> Stored<P> {
                 self.keep(&distances);
             }
         }
-        self.schedule.attempted(h, h > known, budget.spent());
-        h
+        (known, h)
     }
 
     /// Stores the tables of a partitioning, at the expense of others if need be.
@@ -141,9 +140,10 @@ impl<P: Partitioner> Stored<P> {
 impl<P: Partitioner> Heuristic for Stored<P> {
     fn begin(&mut self, initial: &[Value]) {
         (self.evaluated, self.evaluated_at_growth) = (0, 0);
-        let budget = self.schedule.begin();
+        let mut budget = self.schedule.begin();
         if !self.workshop.is_dead_end(initial) {
-            self.attempt(initial, budget);
+            self.attempt(initial, &mut budget);
+            self.schedule.begun(budget.spent());
         }
     }
 
@@ -160,7 +160,9 @@ impl<P: Partitioner> Heuristic for Stored<P> {
         match self.schedule.due() {
             Due::Restart => Verdict::Restart,
             Due::Attempt => {
-                let h = self.attempt(visit.state, self.schedule.budget());
+                let mut budget = self.schedule.budget();
+                let (known, h) = self.attempt(visit.state, &mut budget);
+                self.schedule.attempted(h, h > known, budget.spent());
                 visit.verdict(Estimate::AtLeast(h))
             }
             Due::Nothing if visit.number >= self.evaluated_at_growth => Verdict::Keep,

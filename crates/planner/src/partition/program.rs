@@ -103,6 +103,11 @@ impl Program {
                 .chain(self.inequalities.entries.iter().map(below))
         };
         let right = [&self.equations.right[..], &self.inequalities.right[..]].concat();
+        let setup = work::ENTRY * entries().count() as Work;
+        budget.spend(setup.min(budget.left()));
+        if budget.is_spent() {
+            return None;
+        }
         let matrix = CscMatrix::new_from_triplets(
             right.len(),
             num_columns,
