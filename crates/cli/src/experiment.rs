@@ -1,5 +1,6 @@
 //! `apportion experiment`: many runs from one file, and the report made from their results.
 
+use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use experiment::units::show_duration;
-use experiment::{Event, Experiment, Program, Request, Run, Status, list_runs, report, run_all};
+use experiment::{Event, Experiment, Program, Redo, Request, Status, list_runs, report, run_all};
 
 use crate::exit::{Exit, Failure};
 use crate::progress::{Bar, on_interrupt};
@@ -60,7 +61,8 @@ struct RunArgs {
     /// Program to run instead of this one, e.g. another build of it
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Drop results of these kinds first, so that they run again
+    /// Drop results of these kinds first, so that they run again: unexplained `errors`, those
+    /// `changed` by other settings, or `stale` ones of another build of the program
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     redo: Vec<Redo>,
 }
@@ -69,17 +71,6 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   apportion experiment run experiments/small.toml
   apportion experiment run experiments/small.toml --jobs 2 --results results/again";
-
-/// Results that are to be made again.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Redo {
-    /// Unexplained errors
-    Errors,
-    /// Results of the same configuration and task under other settings
-    Changed,
-    /// Results of another build of the program
-    Stale,
-}
 
 /// Report the results of experiments as HTML, Markdown and CSV
 #[derive(clap::Args, Debug)]
@@ -123,13 +114,14 @@ fn run_experiment(args: RunArgs) -> Result<ExitCode> {
         configurations: args.configurations,
         domains: args.domains,
         skip_missing_models: args.skip_missing_models,
-        redo: args.redo.into_iter().map(Redo::into).collect(),
+        redo: args.redo,
     };
     let folder = request.folder(&experiment).display();
     let this = std::env::current_exe().context("cannot find the program itself")?;
     let runs = list_runs(&experiment, &request, &this)?;
     if args.dry_run {
-        print_list(&runs)?;
+        let mut out = std::io::stdout().lock();
+        runs.iter().try_for_each(|run| writeln!(out, "{run}"))?;
         let longest = show_duration(runs.iter().map(|run| run.limits.time).sum());
         eprintln!("{} runs, at most {longest} on one core; results go to {folder}", runs.len());
         return Ok(Exit::Success.into());
@@ -137,25 +129,18 @@ fn run_experiment(args: RunArgs) -> Result<ExitCode> {
     let program = args.program.map_or_else(|| itself(this), Program::new);
     let stop = on_interrupt()?;
     let started = Instant::now();
-    let bar = Bar::new(0, "runs", Some(Duration::from_secs(10)));
+    let bar = Bar::new("runs", Some(Duration::from_secs(10)));
     let summary = run_all(&experiment, runs, &request, &program, stop, &mut |event| match event {
         Event::Note(text) => bar.say(&text),
         Event::Recorded { record, summary, left: (expected, at_most) } => {
-            if record.status == Status::Error && bar.is_live() {
+            if record.status == Status::Error {
                 let reason = record.reason.as_deref().unwrap_or_default();
                 bar.say(&format!("{} on {}: {reason}", record.configuration, record.task));
             }
-            bar.set_length(summary.total as u64);
-            bar.show(
-                summary.recorded as u64,
-                &format!(
-                    "{} solved, {} errors; about {} left, at most {}",
-                    summary.solved,
-                    summary.errors,
-                    show_duration(expected),
-                    show_duration(at_most),
-                ),
-            );
+            let (expected, at_most) = (show_duration(expected), show_duration(at_most));
+            let experiment::Summary { total, recorded, solved, errors } = summary;
+            let left = format!("about {expected} left, at most {at_most}");
+            bar.show(recorded, total, &format!("{solved} solved, {errors} errors; {left}"));
         }
     })?;
     bar.clear();
@@ -184,12 +169,6 @@ fn itself(path: PathBuf) -> Program {
     }
 }
 
-fn print_list(runs: &[Run]) -> Result<()> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    Ok(runs.iter().try_for_each(|run| writeln!(out, "{run}"))?)
-}
-
 fn write_report(args: ReportArgs) -> Result<ExitCode> {
     let request = report::Request {
         folders: args.folders,
@@ -200,16 +179,6 @@ fn write_report(args: ReportArgs) -> Result<ExitCode> {
     println!("{}", report.coverage);
     eprintln!("{}", report.page.display());
     Ok(Exit::Success.into())
-}
-
-impl From<Redo> for experiment::Redo {
-    fn from(redo: Redo) -> Self {
-        match redo {
-            Redo::Errors => experiment::Redo::Errors,
-            Redo::Changed => experiment::Redo::Changed,
-            Redo::Stale => experiment::Redo::Stale,
-        }
-    }
 }
 
 fn parse_setting(text: &str) -> Result<(String, String), String> {

@@ -103,9 +103,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         eprintln!("{} tasks are in {} already", done.len(), args.output.display());
     }
     let stop: &'static AtomicBool = on_interrupt()?;
-    let bar = Bar::new(jobs.len() as u64, "tasks", None);
+    let bar = Bar::new("tasks", None);
     let show = |progress: SampleProgress| {
-        bar.show(progress.tasks as u64, &format!("{} states", progress.states));
+        bar.show(progress.tasks, jobs.len(), &format!("{} states", progress.states));
     };
     let complete = sample(&jobs, &config, &mut writer, stop, &show).map_err(input)?;
     bar.clear();

@@ -199,7 +199,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let origin = origin(&headers, &args.preset);
     let stop = on_interrupt()?;
-    let mut view = View { bar: Bar::new(0, "steps", None), epochs: config.epochs };
+    let mut view = View { bar: Bar::new("steps", None), epochs: config.epochs };
     let model = train(config, training, validation, &args.output, origin, stop, &mut |event| {
         view.show(event);
     });
@@ -262,11 +262,8 @@ impl View {
                 }
             }
             Event::Step { epoch, step, steps, loss } => {
-                if step == 1 {
-                    self.bar = Bar::new(steps as u64, "steps", None);
-                }
                 let state = format!("epoch {epoch}/{}, loss {loss:.4}", self.epochs);
-                self.bar.show(step as u64, &state);
+                self.bar.show(step, steps, &state);
             }
             Event::Epoch(epoch) => {
                 self.bar.clear();

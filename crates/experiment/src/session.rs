@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -45,6 +46,19 @@ pub enum Redo {
     Changed,
     /// Results of another build of the program.
     Stale,
+}
+
+impl FromStr for Redo {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Redo, String> {
+        Ok(match word {
+            "errors" => Redo::Errors,
+            "changed" => Redo::Changed,
+            "stale" => Redo::Stale,
+            _ => return Err("write errors, changed or stale".to_owned()),
+        })
+    }
 }
 
 /// What happens during a session, for whoever shows it.
