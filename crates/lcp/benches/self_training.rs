@@ -142,7 +142,7 @@ fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<
     let mut open = 0;
     for state in &unseen {
         let half = &mut Budget::new(SECOND / 2);
-        ocp.partition(Request { state, beat: None, budget: half, elapsed: 0 });
+        ocp.partition(Request { state, beat: None, budget: half, elapsed: 0, initial: false });
         let bounds = ocp.bounds();
         open += usize::from(bounds.upper - bounds.lower > 1.01 * GAP * bounds.upper);
         let partitioners: [&mut dyn Partitioner; 3] = [&mut learned, &mut saturated, &mut uniform];

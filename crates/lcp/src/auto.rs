@@ -115,14 +115,15 @@ impl Partitioner for Auto<'_> {
     }
 
     fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
-        let Request { state, beat, budget, elapsed } = request;
+        let Request { state, beat, budget, elapsed, initial } = request;
         // What learning takes is not taken from the others.
         let mut own = budget.part(budget.left());
         let learning = self.learning.as_mut();
         if let Some(predictor) = learning.and_then(|l| l.advance(state, elapsed, budget)) {
             self.use_network(predictor);
         }
-        let found = self.portfolio.partition(Request { state, beat, budget: &mut own, elapsed });
+        let found =
+            self.portfolio.partition(Request { state, beat, budget: &mut own, elapsed, initial });
         budget.spend(own.spent());
         found
     }

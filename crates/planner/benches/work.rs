@@ -59,7 +59,13 @@ fn measure(name: &str, task: &Task) {
             if budget.is_spent() {
                 break;
             }
-            partitioner.partition(Request { state, beat: None, budget: &mut budget, elapsed: 0 });
+            partitioner.partition(Request {
+                state,
+                beat: None,
+                budget: &mut budget,
+                elapsed: 0,
+                initial: false,
+            });
         }
         show(partitioner.name(), budget.spent(), started.elapsed().as_secs_f64());
     };

@@ -204,7 +204,7 @@ proptest! {
             // Nothing to find beyond the optimum, and the ascent may say so.
             let beat = (optimum + noise).ceil() as Cost;
             let (state, budget) = (&state[..], &mut Budget::unlimited());
-            let request = Request { state, beat: Some(beat), budget, elapsed: 0 };
+            let request = Request { state, beat: Some(beat), budget, elapsed: 0, initial: false };
             if let Some(partitioning) = ascent.partition(request) {
                 let again =
                     partitioning.evaluate(state, &mut PartitionScratch::default());
@@ -230,7 +230,7 @@ proptest! {
         for (state, h_star) in some_states(&task, &abstractions, seed) {
             let weights: Vec<f32> = (0..abstractions.num_pairs()).map(|_| weight()).collect();
             let (state, budget) = (&state[..], &mut Budget::unlimited());
-            let request = Request { state, beat: None, budget, elapsed: 0 };
+            let request = Request { state, beat: None, budget, elapsed: 0, initial: false };
             let partitioning =
                 ascent.partition_from(&weights, request).expect("nothing to beat");
             let estimate =

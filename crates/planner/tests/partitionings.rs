@@ -226,7 +226,7 @@ proptest! {
         // Equal generators break ties equally.
         let free = scp.clone().best_for(&task.initial).expect("found");
         let (state, budget) = (&task.initial[..], &mut Budget::unlimited());
-        let request = Request { state, beat: Some(beat), budget, elapsed: 0 };
+        let request = Request { state, beat: Some(beat), budget, elapsed: 0, initial: false };
         let bound = scp.clone().partition(request);
         match free.evaluate(&task.initial, &mut scratch) {
             Estimate::AtLeast(h) => prop_assert_eq!(bound, (h > beat).then_some(free)),

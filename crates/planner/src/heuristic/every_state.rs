@@ -44,7 +44,8 @@ impl<P: Partitioner> Heuristic for EveryState<P> {
         }
         let beat = self.memory.as_mut().map(|memory| memory.best(state).h);
         let budget = &mut Budget::unlimited();
-        let Some((h, found)) = self.workshop.make(Request { state, beat, budget, elapsed: 0 })
+        let Some((h, found)) =
+            self.workshop.make(Request { state, beat, budget, elapsed: 0, initial: false })
         else {
             return Estimate::AtLeast(beat.unwrap_or(0));
         };

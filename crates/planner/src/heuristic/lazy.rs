@@ -40,7 +40,7 @@ impl<P: Partitioner> Lazy<P> {
             return Estimate::DeadEnd;
         }
         let budget = &mut Budget::unlimited();
-        let request = Request { state, beat: None, budget, elapsed: 0 };
+        let request = Request { state, beat: None, budget, elapsed: 0, initial: false };
         let Some((_, found)) = self.workshop.make(request) else {
             return Estimate::AtLeast(0);
         };

@@ -19,8 +19,10 @@ pub struct ScheduleConfig {
     pub max_share: f64,
     /// How much a new result counts in the rate of success.
     pub weight: f64,
-    /// What an attempt at the initial state may take, with which every search begins.
+    /// What the attempt at the initial state may take, with which every search begins …
     pub first: Work,
+    /// … and when it begins again.
+    pub again: Work,
     /// What any other attempt may take: this part of all work so far …
     pub part: f64,
     /// … but never less than this, …
@@ -44,6 +46,7 @@ impl Default for ScheduleConfig {
             max_share: 0.5,
             weight: 0.2,
             first: SECOND / 20,
+            again: SECOND / 2,
             part: 0.1,
             least: SECOND / 30,
             most: SECOND * 2 / 5,
@@ -130,11 +133,12 @@ impl Schedule {
 
     /// The search begins, or begins again; what the attempt at the initial state may take.
     pub(super) fn begin(&mut self) -> Budget {
-        if self.total > 0 {
-            let progress = Progress { work: 0, lowest: Cost::MAX, attempts: 0, attempts_work: 0 };
-            self.dive = Dive::Under(progress);
+        if self.total == 0 {
+            return Budget::new(self.config.first);
         }
-        Budget::new(self.config.first)
+        let progress = Progress { work: 0, lowest: Cost::MAX, attempts: 0, attempts_work: 0 };
+        self.dive = Dive::Under(progress);
+        Budget::new(self.config.again)
     }
 
     /// What the next attempt may take.

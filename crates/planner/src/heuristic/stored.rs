@@ -83,10 +83,10 @@ impl<P: Partitioner> Stored<P> {
     }
 
     /// Tries to raise a state's value by a new partitioning; the value before and after.
-    fn attempt(&mut self, state: &[Value], budget: &mut Budget) -> (Cost, Cost) {
+    fn attempt(&mut self, state: &[Value], budget: &mut Budget, initial: bool) -> (Cost, Cost) {
         let known = self.look_up(state);
         let (beat, elapsed) = (Some(known), self.schedule.total());
-        let request = Request { state, beat, budget, elapsed };
+        let request = Request { state, beat, budget, elapsed, initial };
         let mut h = known;
         if let Some((_, found)) = self.workshop.make(request) {
             let (distances, work) = self.workshop.saturated(&found);
@@ -142,7 +142,7 @@ impl<P: Partitioner> Heuristic for Stored<P> {
         (self.evaluated, self.evaluated_at_growth) = (0, 0);
         let mut budget = self.schedule.begin();
         if !self.workshop.is_dead_end(initial) {
-            self.attempt(initial, &mut budget);
+            self.attempt(initial, &mut budget, true);
             self.schedule.begun(budget.spent());
         }
     }
@@ -161,7 +161,7 @@ impl<P: Partitioner> Heuristic for Stored<P> {
             Due::Restart => Verdict::Restart,
             Due::Attempt => {
                 let mut budget = self.schedule.budget();
-                let (known, h) = self.attempt(visit.state, &mut budget);
+                let (known, h) = self.attempt(visit.state, &mut budget, false);
                 self.schedule.attempted(h, h > known, budget.spent());
                 visit.verdict(Estimate::AtLeast(h))
             }

@@ -51,10 +51,10 @@ impl<P: Partitioner> Workshop<P> {
     /// Makes a partitioning for a state and says what it is worth there; none if it does not beat
     /// the bound that is to be beaten.
     pub(super) fn make(&mut self, request: Request<'_>) -> Option<(Cost, CostPartitioning)> {
-        let Request { state, beat, budget, elapsed } = request;
+        let Request { state, beat, budget, elapsed, initial } = request;
         self.computed += 1;
         let started = Instant::now();
-        let found = self.partitioner.partition(Request { state, beat, budget, elapsed });
+        let found = self.partitioner.partition(Request { state, beat, budget, elapsed, initial });
         self.partition_time += started.elapsed();
         let found = found?;
         let started = Instant::now();

@@ -140,17 +140,18 @@ impl Partitioner for Lagrangian {
     }
 
     fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
-        let Request { state, beat, budget, elapsed } = request;
+        let Request { state, beat, budget, elapsed, initial } = request;
         match &mut self.saturated {
             None => self.ascent.forget(),
             Some(_) if self.config.start == Start::Previous && self.steps > 0 => {}
             Some(saturated) => {
-                let found = saturated.partition(Request { state, beat: None, budget, elapsed })?;
+                let found =
+                    saturated.partition(Request { state, beat: None, budget, elapsed, initial })?;
                 budget.spend(2 * work::PAIR * found.costs().len() as Work);
                 self.ascent.set_weights(&near(&found));
             }
         }
-        self.climb(Request { state, beat, budget, elapsed })
+        self.climb(Request { state, beat, budget, elapsed, initial })
     }
 
     fn ceiling(&self) -> Option<Cost> {

@@ -61,6 +61,8 @@ pub struct Request<'a> {
     pub budget: &'a mut Budget,
     /// The work that was done so far, by whoever asks and for them.
     pub elapsed: Work,
+    /// Whether a search begins at the state, which is worth trying everything.
+    pub initial: bool,
 }
 
 /// Makes partitionings for states.
@@ -85,7 +87,7 @@ pub trait Partitioner {
     /// The best it can do for a state, whatever that takes.
     fn best_for(&mut self, state: &[Value]) -> Option<CostPartitioning> {
         let budget = &mut Budget::unlimited();
-        self.partition(Request { state, beat: None, budget, elapsed: 0 })
+        self.partition(Request { state, beat: None, budget, elapsed: 0, initial: false })
     }
 
     /// No partitioning of the collection gives more than this at the state asked about last, as

@@ -3,7 +3,7 @@
 //! For a state, contenders are asked one after another until one raises the state's value or
 //! shows that none can; the policy (policy.rs), which knows nothing of who they are, says in which
 //! order, and leaves out those that hardly gain.
-//! The order in which they were added counts for the first state, where each in turn tries to
+//! The order in which they were added counts where a search begins, where each in turn tries to
 //! beat the others, and breaks ties, so the cheapest should be first.
 
 use std::sync::Arc;
@@ -20,7 +20,6 @@ pub struct Portfolio<'t> {
     abstractions: Arc<Abstractions>,
     contenders: Vec<Box<dyn Partitioner + 't>>,
     policy: Policy,
-    is_first: bool,
     /// The contenders to ask, in order.
     order: Vec<usize>,
     scratch: PartitionScratch,
@@ -33,7 +32,6 @@ impl<'t> Portfolio<'t> {
             abstractions: Arc::clone(abstractions),
             contenders: Vec::new(),
             policy: Policy::new(config),
-            is_first: true,
             order: Vec::new(),
             scratch: PartitionScratch::default(),
         }
@@ -53,10 +51,15 @@ impl<'t> Portfolio<'t> {
 
     /// Asks one contender and keeps its record; what it found, if that beats what is known.
     fn ask(&mut self, i: usize, request: Request<'_>) -> Option<(Cost, CostPartitioning)> {
-        let Request { state, beat, budget, elapsed } = request;
+        let Request { state, beat, budget, elapsed, initial } = request;
         let mut part = budget.part(self.policy.longest(i));
-        let found =
-            self.contenders[i].partition(Request { state, beat, budget: &mut part, elapsed });
+        let found = self.contenders[i].partition(Request {
+            state,
+            beat,
+            budget: &mut part,
+            elapsed,
+            initial,
+        });
         let found = found.and_then(|found| match found.evaluate(state, &mut self.scratch) {
             Estimate::AtLeast(h) if beat.is_none_or(|beat| h > beat) => Some((h, found)),
             _ => None,
@@ -73,15 +76,15 @@ impl<'t> Portfolio<'t> {
         self.contenders[i].ceiling().is_some_and(|most| Some(most) <= beat)
     }
 
-    /// The best that can be had for the first state: each contender tries to beat the others.
-    fn first(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
-        let Request { state, mut beat, budget, elapsed } = request;
+    /// The best that can be had for a state: each contender tries to beat the others.
+    fn everybody(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
+        let Request { state, mut beat, budget, elapsed, initial } = request;
         let mut best = None;
         for i in 0..self.contenders.len() {
             // Each may take an equal part of what is left.
             let most = budget.left() / (self.contenders.len() - i) as Work;
             let mut part: Budget = budget.part(most);
-            let request = Request { state, beat, budget: &mut part, elapsed };
+            let request = Request { state, beat, budget: &mut part, elapsed, initial };
             if let Some((h, found)) = self.ask(i, request) {
                 (beat, best) = (Some(h), Some(found));
             }
@@ -108,14 +111,15 @@ impl Partitioner for Portfolio<'_> {
     }
 
     fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
-        if std::mem::take(&mut self.is_first) {
-            return self.first(request);
+        if request.initial {
+            return self.everybody(request);
         }
-        let Request { state, beat, budget, elapsed } = request;
+        let Request { state, beat, budget, elapsed, initial } = request;
         self.policy.choose(elapsed, &mut self.order);
         for k in 0..self.order.len() {
             let i = self.order[k];
-            if let Some((_, found)) = self.ask(i, Request { state, beat, budget, elapsed }) {
+            if let Some((_, found)) = self.ask(i, Request { state, beat, budget, elapsed, initial })
+            {
                 return Some(found);
             }
             if budget.is_spent() || self.is_exhausted(i, beat) {
