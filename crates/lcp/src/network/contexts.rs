@@ -10,11 +10,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::matrix::{
-    Matrix, Write, mean_and_inverse_deviation, multiply, multiply_strided, normalise, product,
-    scale_and_shift, softmax_with_multiplicity,
+use super::matrix::{Matrix, Write, multiply, multiply_strided, product};
+use super::pointwise::{
+    gather, mean_and_inverse_deviation, normalise, scale_and_shift, softmax_with_multiplicity,
 };
-use super::train_pass::{FeatureRows, embed, gather, matrix};
+use super::train_pass::{FeatureRows, embed, matrix};
 use super::weights::Weights;
 use super::{Attention, NetworkConfig};
 

@@ -18,13 +18,13 @@
 //! each distinct operator with learned attention.
 
 use super::contexts::{Contexts, PreparedToken};
-use super::matrix::{
-    Matrix, Write, add_scaled, dot, multiply, multiply_strided, normalise, product,
-    scale_and_shift, softmax_with_multiplicity,
+use super::matrix::{Matrix, Write, multiply, multiply_strided, product};
+use super::pointwise::{
+    add_scaled, dot, gather, normalise, scale_and_shift, softmax_with_multiplicity,
 };
 use super::score::ScoreLayers;
 use super::tokens::{Positions, Stage, StageBuilder, attend_operators, attend_patterns};
-use super::train_pass::{FeatureRows, StageTape, embed, gather, matrix};
+use super::train_pass::{FeatureRows, StageTape, embed, matrix};
 use super::weights::Weights;
 
 /// Rows of hidden activations that go through the MLP's second layer at once.

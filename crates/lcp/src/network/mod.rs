@@ -25,6 +25,7 @@ use thiserror::Error;
 mod contexts;
 pub mod infer;
 pub mod matrix;
+pub mod pointwise;
 mod score;
 pub mod tokens;
 pub mod train_pass;

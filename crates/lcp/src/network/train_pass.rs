@@ -5,9 +5,10 @@
 //! A token that stands for several positions gets the sum of their gradients.
 //! Cost: O(tokens · w²) plus, with learned attention, O(Σ_groups members · new tokens · w).
 
-use super::matrix::{
-    Matrix, Write, add_scaled, dot, multiply, multiply_strided, normalise, product,
-    scale_and_shift, shift_and_rectify, softmax_with_multiplicity,
+use super::matrix::{Matrix, Write, multiply, multiply_strided, product};
+use super::pointwise::{
+    add_scaled, dot, gather, normalise, scale_and_shift, scatter, shift_and_rectify,
+    softmax_with_multiplicity,
 };
 use super::tokens::{Batch, Stage};
 use super::weights::{AttentionTensors, Tensor, Weights};
@@ -164,21 +165,6 @@ fn linear_backward(
     let d_y = Matrix::new(d_y, n, weight.cols);
     multiply(&mut gradient[weight], x.transposed(), d_y, Write::Add);
     product(d_y, matrix(weights, weight).transposed())
-}
-
-/// The rows `indices` of a matrix of the given width, one after another.
-pub fn gather(out: &mut Vec<f32>, from: &[f32], width: usize, indices: &[u32]) {
-    out.clear();
-    for &i in indices {
-        out.extend_from_slice(&from[i as usize * width..][..width]);
-    }
-}
-
-/// Adds row i of `rows` to row `indices[i]` of `to`.
-fn scatter(to: &mut [f32], rows: &[f32], width: usize, indices: &[u32]) {
-    for (row, &i) in rows.chunks_exact(width).zip(indices) {
-        add_scaled(&mut to[i as usize * width..][..width], 1.0, row);
-    }
 }
 
 impl StageTape {
