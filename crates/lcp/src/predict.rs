@@ -17,9 +17,7 @@ use crate::model::Model;
 use crate::network::infer::Inference;
 use crate::network::pointwise::SoftmaxSum;
 use crate::network::tokens::Positions;
-use crate::network::train_pass::FeatureRows;
-use crate::network::weights::Weights;
-use crate::network::{NetworkConfig, TokenScope};
+use crate::network::{FeatureRows, NetworkConfig, TokenScope, Weights};
 use crate::wl::{FeatureGenerator, RowId, RowTable, Vocabulary};
 
 /// Who competes for an operator's cost.

@@ -87,7 +87,7 @@ pub fn shift_and_rectify(x: &mut [f32], bias: &[f32]) {
 
 /// Turns logits into softmax weights where entry i stands for `multiplicity[i]` equal entries:
 /// nᵢ e^{xᵢ} / Σ nⱼ e^{xⱼ}.
-pub fn softmax_with_multiplicity(x: &mut [f32], multiplicity: &[f32]) {
+pub fn softmax(x: &mut [f32], multiplicity: &[f32]) {
     let max = largest(x);
     let mut sum = 0.0;
     for (x, n) in x.iter_mut().zip(multiplicity) {
@@ -121,12 +121,14 @@ pub fn exp(x: f32) -> f32 {
     y * f32::from_bits(exponent << 23)
 }
 
-/// ln x for a positive normal number x, to within a few units in the last place.
+/// ln x for a positive normal number x, to within a few units in the last place; else no number.
 ///
 /// x = m·2ᵉ with m between √½ and √2; ln m = 2·artanh(s) with s = (m − 1)/(m + 1), |s| < 0.172,
 /// as a series in s².
 pub fn ln(x: f64) -> f64 {
-    debug_assert!(x.is_normal() && x > 0.0);
+    if !x.is_normal() || x < 0.0 {
+        return f64::NAN;
+    }
     let bits = x.to_bits();
     let mut exponent = (bits >> 52) as i64 - 1023;
     let mut m = f64::from_bits(bits & 0x000f_ffff_ffff_ffff | 1023 << 52);
@@ -198,5 +200,6 @@ mod tests {
             x *= 1.000_173;
         }
         assert_eq!(ln(1.0), 0.0);
+        assert!(ln(f64::NAN).is_nan() && ln(0.0).is_nan() && ln(-1.0).is_nan());
     }
 }
