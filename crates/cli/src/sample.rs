@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use train::dataset::tasks::load_tasks;
 use train::dataset::{Header, Writer};
 use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, solver};
-use train::tasks::load_tasks;
 
 use crate::exit::{Exit, Failure};
 use crate::progress::{Bar, on_interrupt};

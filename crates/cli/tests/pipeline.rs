@@ -1,6 +1,5 @@
 //! From nothing but a domain and a folder of tasks to a model that plans, by the commands of the
 //! README, on a domain for which nothing is shipped: gripper.
-#![cfg(feature = "train")]
 
 use std::path::Path;
 use std::process::Command;

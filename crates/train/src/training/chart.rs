@@ -3,21 +3,21 @@
 use svg::{Element, tenth};
 
 /// One line of a panel.
-pub struct Curve<'a> {
+pub(super) struct Curve<'a> {
     /// Its name in the legend.
-    pub name: &'a str,
+    pub(super) name: &'a str,
     /// Its colour, as SVG writes it.
-    pub colour: &'a str,
+    pub(super) colour: &'a str,
     /// One value per epoch; values that are not finite are left out.
-    pub values: Vec<f64>,
+    pub(super) values: Vec<f64>,
 }
 
 /// A set of curves over the same epochs.
-pub struct Panel<'a> {
+pub(super) struct Panel<'a> {
     /// What the vertical axis shows.
-    pub title: &'a str,
+    pub(super) title: &'a str,
     /// The curves.
-    pub curves: Vec<Curve<'a>>,
+    pub(super) curves: Vec<Curve<'a>>,
 }
 
 const WIDTH: f64 = 640.0;
@@ -28,7 +28,7 @@ const TOP: f64 = 30.0;
 const BOTTOM: f64 = 30.0;
 
 /// Draws panels below one another.
-pub fn svg(title: &str, panels: &[Panel]) -> String {
+pub(super) fn svg(title: &str, panels: &[Panel]) -> String {
     let height = HEIGHT * panels.len() as f64 + 24.0;
     let heading = Element::text_at(LEFT, 16.0, title).with("font-size", 13.0);
     let picture = Element::picture(WIDTH, height, 11).child(heading);

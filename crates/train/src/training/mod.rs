@@ -6,6 +6,11 @@
 //! A run that is started again in the same directory continues after its last epoch and ends
 //! with the same model as one that was never interrupted.
 
+mod baseline;
+mod chart;
+pub mod checkpoint;
+pub mod config;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,24 +18,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use lcp::model::{Model, ModelError, Provenance, Signature};
-use lcp::network::weights::Weights;
-use lcp::network::{ConfigError, NetworkConfig};
-use lcp::wl::Vocabulary;
-use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
-use rayon::prelude::*;
+use lcp::network::{ConfigError, NetworkConfig, Weights};
+use lcp::predict::patterns_of;
+use lcp::training::engine::{Engine, Item, Part, StateValue};
+use lcp::training::examples::Examples;
+use lcp::training::loss::Loss;
+use lcp::training::{Trainer, TrainingSet};
+use lcp::wl::{Vocabulary, VocabularyBuilder};
+use planner::task::Value;
+use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::baseline::{Baselines, baselines};
-use crate::chart::{Curve, Panel, svg};
-use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
-use crate::config::TrainConfig;
-use crate::engine::{AHEAD, Engine, Item, StateValue, Step, engine};
-use crate::examples::{Examples, TaskStates, vocabulary};
+use crate::dataset::tasks::TaskStates;
 use crate::generate::Random;
-use crate::loss::Loss;
-use crate::optimiser::{AdamW, Schedule};
+use baseline::{Baselines, baselines};
+use chart::{Curve, Panel, svg};
+use checkpoint::{Checkpoint, CheckpointError, Progress};
+use config::TrainConfig;
 
 /// Figures of one epoch.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -97,12 +102,6 @@ pub enum TrainError {
         "the loss kl needs labels, but {0} has states without; sample with labels or use the loss bound"
     )]
     NoLabels(String),
-    /// This build has no such engine.
-    #[error("this build cannot train on a GPU; build with the feature `cuda`")]
-    NoEngine,
-    /// Only burn knows dropout.
-    #[error("the native engine has no dropout; use the engine burn or no dropout")]
-    NoDropout,
     /// Only an input projection can ignore colours.
     #[error("ignoring rare colours needs an input projection; set a width or a support of 1")]
     NoProjection,
@@ -131,6 +130,9 @@ pub enum TrainError {
     },
 }
 
+/// Parts of validation states whose tokens are found at the same time.
+const VALIDATE: usize = 64;
+
 /// Where a run came from, for the model's provenance.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
@@ -140,17 +142,29 @@ pub struct Origin {
     pub settings: BTreeMap<String, String>,
 }
 
-/// Trains a model in `directory`; `stop` ends it cleanly after the current epoch's step, to be
-/// resumed later (no model is returned then).
+/// What a model is made of.
+pub struct Inputs<'a> {
+    /// The choices.
+    pub config: TrainConfig,
+    /// States to train on.
+    pub training: Vec<TaskStates>,
+    /// States to judge by.
+    pub validation: Vec<TaskStates>,
+    /// The directory of the run.
+    pub directory: &'a Path,
+    /// Where the states came from.
+    pub origin: Origin,
+}
+
+/// Trains a model; `stop` ends it cleanly after the current step, to be resumed later (no model is
+/// returned then).
 pub fn train(
-    mut config: TrainConfig,
-    training: Vec<TaskStates>,
-    validation: Vec<TaskStates>,
-    directory: &Path,
-    origin: Origin,
+    inputs: Inputs,
+    engine: Box<dyn Engine>,
     stop: &AtomicBool,
     show: &mut dyn FnMut(Event),
 ) -> Result<Option<Model>, TrainError> {
+    let Inputs { mut config, training, validation, directory, origin } = inputs;
     check(&config, &training, &validation)?;
     let mut signature = Signature::default();
     training.iter().for_each(|task| signature.extend(&task.task));
@@ -163,25 +177,32 @@ pub fn train(
     let vocabulary = Arc::new(vocabulary(&config, &training));
     config.network = NetworkConfig { input: vocabulary.num_features(), ..config.network };
     config.network.check()?;
-    let engine = engine(&config).ok_or(TrainError::NoEngine)?;
-    let mut training = Examples::new(training, &vocabulary, &config.network, config.softmax);
-    let mut validation = Examples::new(validation, &vocabulary, &config.network, config.softmax);
+    let mut training = examples(training, &vocabulary, &config);
+    let mut validation = examples(validation, &vocabulary, &config);
     let support = training.support(vocabulary.num_features());
     let keep: Vec<bool> = support.iter().map(|&tasks| tasks >= config.min_support).collect();
     training.retain_features(&keep);
     validation.retain_features(&keep);
-    let parts = Parts {
-        engine,
-        training: Part::new(training, "training")?,
-        validation: Part::new(validation, "validation")?,
+    let (items, _) = some_states(&training, "training")?;
+    let (validation_items, baselines) = some_states(&validation, "validation")?;
+    let states = items.len();
+    let set = TrainingSet::new(training, items, &config.training, &config.network);
+    let weights = first_weights(&config, &keep);
+    let mut run = Run {
+        best: weights.data.clone(),
+        trainer: Trainer::new(config.training.clone(), Arc::new(set), weights, engine),
+        validation: Validation { examples: validation, items: validation_items, baselines },
+        metrics: Vec::new(),
+        config,
+        data,
+        directory,
     };
-    let states = parts.training.items.len();
-    let mut run = Run::start(config, parts, &keep, data, directory)?;
+    run.resume()?;
     show(Event::Ready {
         training: states,
-        validation: run.parts.validation.items.len(),
+        validation: run.validation.items.len(),
         features: keep.iter().filter(|keep| **keep).count(),
-        parameters: run.weights.data.len(),
+        parameters: run.best.len(),
         epochs_done: run.metrics.len(),
     });
     while !run.is_over() {
@@ -200,14 +221,10 @@ fn check(
     training: &[TaskStates],
     validation: &[TaskStates],
 ) -> Result<(), TrainError> {
-    let native = config.engine == crate::config::EngineKind::Native;
-    if native && config.dropout != crate::network::Dropout::NONE {
-        return Err(TrainError::NoDropout);
-    }
     if config.min_support > 1 && config.network.width.is_none() {
         return Err(TrainError::NoProjection);
     }
-    if config.loss == Loss::Kl {
+    if config.training.loss == Loss::Kl {
         let mut tasks = training.iter().chain(validation);
         let lacks = |task: &&TaskStates| task.states.iter().any(|s| s.shares.is_none());
         if let Some(task) = tasks.find(lacks) {
@@ -217,81 +234,92 @@ fn check(
     Ok(())
 }
 
-/// States with features and references.
-struct Part {
+/// The colours of all states of all tasks, and the distance features if there are to be any.
+fn vocabulary(config: &TrainConfig, tasks: &[TaskStates]) -> Vocabulary {
+    let mut builder =
+        VocabularyBuilder::new(config.graph, config.iterations).distances(config.distances);
+    for task in tasks {
+        let states: Vec<&[Value]> = task.states.iter().map(|s| s.values.as_slice()).collect();
+        builder.observe(&task.task, &patterns_of(&task.abstractions), &states);
+    }
+    builder.finish()
+}
+
+/// The features of all states.
+fn examples(
+    tasks: Vec<TaskStates>,
+    vocabulary: &Arc<Vocabulary>,
+    config: &TrainConfig,
+) -> Examples {
+    let mut examples = Examples::default();
+    for TaskStates { task, abstractions, states, .. } in tasks {
+        let network = (&config.network, config.softmax);
+        examples.add(&task, &abstractions, states, vocabulary, network);
+    }
+    examples
+}
+
+/// The states that count and the baselines there.
+fn some_states(
+    examples: &Examples,
+    what: &'static str,
+) -> Result<(Vec<Item>, Baselines), TrainError> {
+    let (items, baselines) = baselines(examples);
+    if items.is_empty() {
+        return Err(TrainError::NoStates(what));
+    }
+    Ok((items, baselines))
+}
+
+/// Random weights, zero for features that are ignored.
+fn first_weights(config: &TrainConfig, keep: &[bool]) -> Weights {
+    let mut random = Random::seed_from_u64(config.training.seed);
+    let mut weights = Weights::random(&config.network, &mut random);
+    if let Some(input) = weights.layout.input {
+        let rows = weights[input].chunks_exact_mut(input.cols);
+        rows.zip(keep).filter(|(_, keep)| !**keep).for_each(|(row, _)| row.fill(0.0));
+    }
+    weights
+}
+
+/// The states that training is judged by.
+struct Validation {
     examples: Examples,
     items: Vec<Item>,
     baselines: Baselines,
 }
 
-impl Part {
-    fn new(examples: Examples, what: &'static str) -> Result<Part, TrainError> {
-        let (items, baselines) = baselines(&examples);
-        if items.is_empty() {
-            return Err(TrainError::NoStates(what));
-        }
-        Ok(Part { examples, items, baselines })
-    }
-}
-
-struct Parts {
-    engine: Box<dyn Engine>,
-    training: Part,
-    validation: Part,
-}
-
+/// A trainer with what belongs to its directory.
 struct Run<'a> {
     config: TrainConfig,
-    parts: Parts,
+    trainer: Trainer,
+    validation: Validation,
     data: u64,
     directory: &'a Path,
-    weights: Weights,
     best: Vec<f32>,
-    adamw: AdamW,
-    schedule: Schedule,
     metrics: Vec<EpochMetrics>,
 }
 
-impl<'a> Run<'a> {
-    fn start(
-        config: TrainConfig,
-        parts: Parts,
-        keep: &[bool],
-        data: u64,
-        directory: &'a Path,
-    ) -> Result<Run<'a>, TrainError> {
-        std::fs::create_dir_all(directory)
-            .map_err(|source| TrainError::Io { path: directory.to_owned(), source })?;
-        let mut random = Random::seed_from_u64(config.seed);
-        let mut weights = Weights::random(&config.network, &mut random);
-        if let Some(input) = weights.layout.input {
-            let rows = weights[input].chunks_exact_mut(input.cols);
-            rows.zip(keep).filter(|(_, keep)| !**keep).for_each(|(row, _)| row.fill(0.0));
+impl Run<'_> {
+    /// Goes on where the checkpoint in the directory ends, if there is one.
+    fn resume(&mut self) -> Result<(), TrainError> {
+        std::fs::create_dir_all(self.directory)
+            .map_err(|source| TrainError::Io { path: self.directory.to_owned(), source })?;
+        let path = self.path("checkpoint.safetensors");
+        if !path.exists() {
+            return Ok(());
         }
-        let mut run = Run {
-            best: weights.data.clone(),
-            adamw: AdamW::new(weights.data.len()),
-            schedule: Schedule::new(&config.schedule),
-            metrics: Vec::new(),
-            config,
-            parts,
-            data,
-            directory,
-            weights,
-        };
-        let path = run.path("checkpoint.safetensors");
-        if path.exists() {
-            let checkpoint = Checkpoint::load(&path, &run.config, data)?;
-            if checkpoint.weights.len() != run.weights.data.len() {
-                return Err(CheckpointError::Other { path, what: "network" }.into());
-            }
-            run.weights.data = checkpoint.weights;
-            run.best = checkpoint.best;
-            run.adamw = checkpoint.adamw;
-            run.schedule = checkpoint.progress.schedule;
-            run.metrics = checkpoint.progress.metrics;
+        let checkpoint = Checkpoint::load(&path, &self.config, self.data)?;
+        if checkpoint.weights.len() != self.best.len() {
+            return Err(CheckpointError::Other { path, what: "network" }.into());
         }
-        Ok(run)
+        self.trainer.weights.data = checkpoint.weights;
+        self.trainer.adamw = checkpoint.adamw;
+        self.trainer.schedule = checkpoint.progress.schedule;
+        self.trainer.epoch = checkpoint.progress.metrics.len();
+        self.best = checkpoint.best;
+        self.metrics = checkpoint.progress.metrics;
+        Ok(())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -304,7 +332,7 @@ impl<'a> Run<'a> {
 
     fn is_over(&self) -> bool {
         self.metrics.len() >= self.config.epochs
-            || self.schedule.is_over(&self.config.schedule)
+            || self.trainer.schedule.is_over(&self.config.training.schedule)
             || self.config.time_limit_s.is_some_and(|limit| self.seconds() >= limit)
     }
 
@@ -316,72 +344,34 @@ impl<'a> Run<'a> {
     ) -> Result<bool, TrainError> {
         let epoch = self.metrics.len() + 1;
         let start = Instant::now();
-        let mut random = Random::seed_from_u64(self.config.seed.wrapping_add((epoch as u64) << 32));
-        let mut steps = self.steps(&mut random);
-        let number = steps.len();
-        let Parts { engine, training, .. } = &mut self.parts;
-        let (examples, ahead) = (&training.examples, engine.wants_batches());
-        let network = &self.config.network;
+        self.trainer.begin_epoch();
+        let steps = self.trainer.steps_left();
         let (mut sum, mut states) = (0.0, 0);
-        // The tokens of later steps are found while the engine computes.
-        let finished = std::thread::scope(|scope| {
-            let (sender, steps_in_order) = std::sync::mpsc::sync_channel(AHEAD);
-            scope.spawn(move || {
-                while !steps.is_empty() {
-                    let mut some: Vec<Step> = steps.drain(..AHEAD.min(steps.len())).collect();
-                    if ahead {
-                        some.par_iter_mut().for_each(|step| step.find_tokens(network, examples));
-                    }
-                    // The receiver is gone when training stops early.
-                    if some.into_iter().any(|step| sender.send(step).is_err()) {
-                        return;
-                    }
-                }
-            });
-            for (number_so_far, step) in (1..).zip(steps_in_order) {
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(false);
-                }
-                let seed = random.random();
-                let (loss, gradient) =
-                    engine.gradient(&self.weights, examples, self.config.loss, &step, seed);
-                if !loss.is_finite() {
-                    return Err(TrainError::Diverged(epoch));
-                }
-                let rate = self.schedule.learning_rate;
-                self.adamw.step(&self.config.adamw, rate, &mut self.weights.data, &gradient);
-                sum += loss * step.items.len() as f64;
-                states += step.items.len();
-                let loss = sum / states as f64;
-                show(Event::Step { epoch, step: number_so_far, steps: number, loss });
+        while let Some(done) = self.trainer.step() {
+            if !done.loss.is_finite() {
+                return Err(TrainError::Diverged(epoch));
             }
-            Ok(true)
-        })?;
-        if !finished {
-            return Ok(false);
+            sum += done.loss * done.states as f64;
+            states += done.states;
+            let step = steps - self.trainer.steps_left();
+            show(Event::Step { epoch, step, steps, loss: sum / states as f64 });
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
         }
         let states_per_s = states as f64 / start.elapsed().as_secs_f64();
-        let Parts { engine, validation, .. } = &mut self.parts;
-        let values = engine.evaluate(
-            &self.weights,
-            &validation.examples,
-            self.config.loss,
-            &validation.items,
-        );
-        let n = values.len() as f64;
-        let validation_loss = values.iter().map(|v| v.loss).sum::<f64>() / n;
-        let ratio = |(v, item): (&StateValue, &Item)| v.h / item.reference;
-        let learning_rate = self.schedule.learning_rate;
-        if self.schedule.observe(&self.config.schedule, validation_loss) {
-            self.best.clone_from(&self.weights.data);
+        let (validation_loss, ratio) = self.validate();
+        let learning_rate = self.trainer.schedule.learning_rate;
+        if self.trainer.schedule.observe(&self.config.training.schedule, validation_loss) {
+            self.best.clone_from(&self.trainer.weights.data);
         }
         self.metrics.push(EpochMetrics {
             epoch,
             train_loss: sum / states as f64,
             validation_loss,
-            ratio: values.iter().zip(&validation.items).map(ratio).sum::<f64>() / n,
-            ratio_uniform: validation.baselines.uniform,
-            ratio_scp: validation.baselines.scp,
+            ratio,
+            ratio_uniform: self.validation.baselines.uniform,
+            ratio_scp: self.validation.baselines.scp,
             learning_rate,
             seconds: self.seconds() + start.elapsed().as_secs_f64(),
             states_per_s,
@@ -389,40 +379,35 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// The training states in random order, those of one task in chunks.
-    fn steps(&self, random: &mut Random) -> Vec<Step> {
-        let mut items = self.parts.training.items.clone();
-        items.shuffle(random);
-        items.sort_by_key(|item| item.id.task); // Stable: random within a task.
-        let mut chunks: Vec<&[Item]> = items
-            .chunk_by(|a, b| a.id.task == b.id.task)
-            .flat_map(|of_task| of_task.chunks(self.config.chunk.max(1)))
-            .collect();
-        chunks.shuffle(random);
-        let mut batches = vec![Vec::new()];
-        for chunk in chunks {
-            let full = batches.last().is_some_and(|batch: &Vec<Item>| {
-                !batch.is_empty() && batch.len() + chunk.len() > self.config.batch
-            });
-            if full {
-                batches.push(Vec::new());
+    /// The mean loss and the mean of h / reference over the validation states.
+    fn validate(&mut self) -> (f64, f64) {
+        let Run { trainer, validation: Validation { examples, items, .. }, config, .. } = self;
+        let size = trainer.part_size();
+        let (mut loss, mut ratio) = (0.0, 0.0);
+        for some in items.chunks(VALIDATE * size) {
+            let chunks: Vec<&[Item]> = some.chunks(size).collect();
+            let find = |items: &&[Item]| Part::new(&config.network, examples, items);
+            let parts = trainer.cores().map(&chunks, find);
+            let values = trainer.evaluate(examples, &parts);
+            for (StateValue { loss: of_state, h }, item) in values.into_iter().zip(some) {
+                loss += of_state;
+                ratio += h / item.reference;
             }
-            batches.last_mut().expect("there is one").extend_from_slice(chunk);
         }
-        batches.into_iter().map(Step::new).collect()
+        (loss / items.len() as f64, ratio / items.len() as f64)
     }
 
     /// Writes checkpoint, metrics and learning curve.
     fn write(&self, show: &mut dyn FnMut(Event)) -> Result<(), TrainError> {
         let checkpoint = Checkpoint {
-            weights: self.weights.data.clone(),
+            weights: self.trainer.weights.data.clone(),
             best: self.best.clone(),
-            adamw: self.adamw.clone(),
+            adamw: self.trainer.adamw.clone(),
             progress: Progress {
                 config: self.config.clone(),
                 data: self.data,
-                schedule: self.schedule.clone(),
-                steps: self.adamw.steps,
+                schedule: self.trainer.schedule.clone(),
+                steps: self.trainer.steps(),
                 metrics: self.metrics.clone(),
             },
         };
@@ -464,7 +449,7 @@ impl<'a> Run<'a> {
             "{} L={}, loss {}",
             self.config.graph.name(),
             self.config.iterations,
-            self.config.loss
+            self.config.training.loss
         );
         let panels = [
             Panel { title: "loss", curves: losses },
@@ -492,14 +477,14 @@ impl<'a> Run<'a> {
                 ("h/h_ocp".to_string(), best.ratio),
                 ("h/h_ocp uniform".to_string(), best.ratio_uniform),
                 ("h/h_ocp scp".to_string(), best.ratio_scp),
-                ("states".to_string(), self.parts.validation.items.len() as f64),
+                ("states".to_string(), self.validation.items.len() as f64),
                 ("seconds".to_string(), self.seconds()),
             ]);
         }
         let config = serde_json::to_string(&self.config).expect("numbers and names only");
         let mut settings = origin.settings;
         settings.insert("config".to_string(), config);
-        let mut weights = self.weights;
+        let mut weights = self.trainer.weights;
         weights.data = self.best;
         if self.config.bfloat16 {
             weights.round();
@@ -510,8 +495,8 @@ impl<'a> Run<'a> {
             weights,
             provenance: Provenance {
                 domain: origin.domain,
-                loss: self.config.loss.to_string(),
-                seed: self.config.seed,
+                loss: self.config.training.loss.to_string(),
+                seed: self.config.training.seed,
                 tasks,
                 states,
                 settings,

@@ -9,13 +9,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use lcp::training::optimiser::{AdamW, Schedule};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::config::TrainConfig;
-use crate::optimiser::{AdamW, Schedule};
-use crate::training::EpochMetrics;
+use super::EpochMetrics;
+use super::config::TrainConfig;
 
 /// Everything a run needs to go on.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,28 +6,14 @@
 
 use std::sync::Arc;
 
-use lcp::network::NetworkConfig;
-use lcp::network::tokens::Batch;
-use lcp::network::train_pass::FeatureRows;
-use lcp::predict::{Softmax, TaskPositions, patterns_of};
-use lcp::wl::{FeatureGenerator, Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternId};
 use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::config::TrainConfig;
-
-/// A task with sampled states.
-pub struct TaskStates {
-    /// The name, for reports.
-    pub name: String,
-    /// The task.
-    pub task: Task,
-    /// Its projections.
-    pub abstractions: Abstractions,
-    /// The states.
-    pub states: Vec<LabelledState>,
-}
+use crate::network::tokens::Batch;
+use crate::network::{FeatureRows, NetworkConfig};
+use crate::predict::{Softmax, TaskPositions};
+use crate::wl::{FeatureGenerator, RowId, Vocabulary};
 
 /// A state and what is known of its best partitioning.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,8 +26,15 @@ pub struct LabelledState {
     pub shares: Option<Box<[f32]>>,
 }
 
+impl LabelledState {
+    /// A state of which nothing is known.
+    pub fn new(values: Vec<Value>) -> LabelledState {
+        LabelledState { values, h_ocp: None, shares: None }
+    }
+}
+
 /// The distinct feature rows of all tasks.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub struct Rows {
     rows: Vec<Box<[(u32, u32)]>>,
     number: FxHashMap<Box<[(u32, u32)]>, u32>,
@@ -77,10 +70,8 @@ impl FeatureRows for Rows {
 
 /// One task's examples.
 pub struct TaskExamples {
-    /// The name, for reports.
-    pub name: String,
     /// The task's projections.
-    pub abstractions: Abstractions,
+    pub abstractions: Arc<Abstractions>,
     /// The places of its tokens.
     pub places: TaskPositions,
     /// The states.
@@ -92,6 +83,7 @@ pub struct TaskExamples {
 }
 
 /// The examples of several tasks under one vocabulary and one network.
+#[derive(Default)]
 pub struct Examples {
     /// The distinct rows.
     pub rows: Rows,
@@ -108,44 +100,26 @@ pub struct ExampleId {
     pub state: u32,
 }
 
-/// The colours of all states of all tasks, and the distance features if there are to be any.
-pub fn vocabulary(config: &TrainConfig, tasks: &[TaskStates]) -> Vocabulary {
-    let mut builder =
-        VocabularyBuilder::new(config.graph, config.iterations).distances(config.distances);
-    for task in tasks {
-        let states: Vec<&[Value]> = task.states.iter().map(|s| s.values.as_slice()).collect();
-        builder.observe(&task.task, &patterns_of(&task.abstractions), &states);
-    }
-    builder.finish()
-}
-
 impl Examples {
-    /// Computes the features of all states.
-    pub fn new(
-        tasks: Vec<TaskStates>,
+    /// Adds states of a task: computes their features.
+    pub fn add(
+        &mut self,
+        task: &Task,
+        abstractions: &Arc<Abstractions>,
+        states: Vec<LabelledState>,
         vocabulary: &Arc<Vocabulary>,
-        config: &NetworkConfig,
-        softmax: Softmax,
-    ) -> Examples {
-        let mut examples = Examples { rows: Rows::default(), tasks: Vec::new() };
-        for task in tasks {
-            let places = TaskPositions::new(&task.abstractions, config, softmax);
-            examples.add(task, vocabulary, places);
-        }
-        examples
-    }
-
-    fn add(&mut self, task: TaskStates, vocabulary: &Arc<Vocabulary>, places: TaskPositions) {
-        let TaskStates { name, task, abstractions, states } = task;
+        (config, softmax): (&NetworkConfig, Softmax),
+    ) {
+        let places = TaskPositions::new(abstractions, config, softmax);
         let mut features =
-            FeatureGenerator::new(&task, &abstractions, vocabulary.clone(), usize::MAX);
+            FeatureGenerator::new(task, abstractions, vocabulary.clone(), usize::MAX);
         let mut entries = vec![FxHashMap::default(); abstractions.len()];
         let mut row_of_place = Vec::new();
         let mut number_of_row: FxHashMap<u32, u32> = FxHashMap::default();
         for state in &states {
-            let rows = features.state_rows(&abstractions, &state.values);
+            let rows = features.state_rows(&state.values);
             for (p, entries) in entries.iter_mut().enumerate() {
-                let rank = abstract_state(&abstractions, p, &state.values);
+                let rank = abstract_state(abstractions, p, &state.values);
                 if entries.contains_key(&rank) {
                     continue;
                 }
@@ -153,14 +127,19 @@ impl Examples {
                 entries.insert(rank, start as u32);
                 places.feature_rows(rows.pattern(p), p, &mut row_of_place);
                 for row in &mut row_of_place[start..] {
-                    *row = *number_of_row.entry(*row).or_insert_with(|| {
-                        self.rows.intern(rows.row_table().row(lcp::wl::RowId(*row)))
-                    });
+                    *row = *number_of_row
+                        .entry(*row)
+                        .or_insert_with(|| self.rows.intern(rows.row_table().row(RowId(*row))));
                 }
             }
         }
-        let task = TaskExamples { name, abstractions, places, states, entries, row_of_place };
-        self.tasks.push(task);
+        let abstractions = abstractions.clone();
+        self.tasks.push(TaskExamples { abstractions, places, states, entries, row_of_place });
+    }
+
+    /// Places of all (pattern, abstract state) pairs: what adding the tasks took.
+    pub fn places(&self) -> usize {
+        self.tasks.iter().map(|task| task.row_of_place.len()).sum()
     }
 
     /// In how many tasks each of `features` features occurs.
