@@ -169,6 +169,10 @@ mod tests {
             let mut scores = vec![7.0];
             layers.append(&activations, &mut scores);
             assert_eq!((scores.len(), scores[0]), (7, 7.0));
+            // Whatever the width of the vectors, the bits are the same.
+            let chosen = std::mem::replace(&mut layers.totals, vec![[0.0; BLOCK]; 6]);
+            layers.add_blocks_with::<4, 8>();
+            assert_eq!(layers.totals, chosen);
             for (row, score) in activations.chunks_exact(h).zip(&scores[1..]) {
                 let column = |c: usize| -> f32 {
                     let sum: f32 = row.iter().enumerate().map(|(j, x)| x * m[j * w + c]).sum();
