@@ -1,5 +1,5 @@
-//! Dependencies between the crates point one way only: cli → train → lcp → planner, cli → cuda → lcp, and
-//! cli → experiment, which knows nothing of planning.
+//! Dependencies between the crates point one way only: cli → train → lcp → planner, cli → cuda →
+//! lcp, and cli → experiment, which knows nothing of planning.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn no_dependency_points_the_wrong_way() {
     }
 }
 
-/// Only `cuda` knows of a deep-learning framework, and only the program knows of `cuda`.
+/// Only `cuda` knows of a deep-learning framework.
 #[test]
 fn burn_stays_in_cuda() {
     for (folder, _) in MAY_USE {

@@ -70,3 +70,16 @@ fn sample_train_evaluate_and_plan_on_a_seventh_domain() {
         std::fs::remove_dir_all(folder.join("run")).unwrap();
     }
 }
+
+#[test]
+fn an_engine_that_this_build_lacks_is_refused() {
+    if cfg!(feature = "cuda") {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apportion"));
+    let output = command.args(["train", "no.samples", "-o", "run", "--engine", "cuda"]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(36));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("build with the feature `cuda`"), "{errors}");
+}

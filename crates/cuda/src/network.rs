@@ -69,7 +69,7 @@ struct StageTape {
 }
 
 enum How {
-    Learned(Attended),
+    Learned(Box<Attended>),
     Mean { means: Matrix },
 }
 
@@ -269,7 +269,7 @@ impl AttentionParameters {
                 };
                 let (attended, tape) = stage.groups.attend(qkv, settings); // [new, w]
                 let update = self.o.forward(&attended);
-                (attended, How::Learned(tape), update)
+                (attended, How::Learned(Box::new(tape)), update)
             }
             (None, Some(group_of)) => {
                 let means = stage.groups.means(z.clone()); // [groups, w]
@@ -297,8 +297,7 @@ impl AttentionParameters {
             (How::Learned(attended), Some([q, k]), _) => {
                 let d_attended = self.o.backward(&tape.attended, &d_update, gradient);
                 let d_qkv = stage.groups.attend_backward(attended, d_attended);
-                let [d_q, d_k, d_v] = [q, k, &self.v];
-                let parameters = [d_q, d_k, d_v].into_iter().zip(&d_qkv);
+                let parameters = [q, k, &self.v].into_iter().zip(&d_qkv);
                 let of_each = parameters.map(|(p, d)| p.times_backward(&tape.z, d, gradient));
                 of_each.reduce(|sum, d| sum + d).expect("there are three")
             }

@@ -125,18 +125,15 @@ impl StageTape {
             let means = Matrix::new(&self.means, stage.groups(), w);
             multiply(&mut gradient[tensors.v], means.transposed(), d_attended, Write::Add);
             let d_means = product(d_attended, weights.matrix(tensors.v).transposed());
-            for group in 0..stage.groups() {
-                let members = stage.members(group);
-                let total: f32 = stage.multiplicity[members.clone()].iter().sum();
-                let d_mean = &d_means[group * w..][..w];
-                for i in members {
+            for (group, d_mean) in d_means.chunks_exact(w).enumerate() {
+                for (i, share) in stage.shares(group) {
                     let d_z = &mut d_z[stage.member[i] as usize * w..][..w];
-                    add_scaled(d_z, stage.multiplicity[i] / total, d_mean);
+                    add_scaled(d_z, share, d_mean);
                 }
             }
         }
 
-        // scaled = normalised·gain + bias, normalised = (old − mean)/σ
+        // z = normalised·gain + bias, normalised = (old − mean)/σ
         let mut d_old = vec![0.0; n * w];
         let gain = &weights[tensors.norm_gain];
         for i in 0..n {

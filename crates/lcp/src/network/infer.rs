@@ -317,14 +317,11 @@ impl Inference {
     fn attend_mean(&mut self, group: usize) {
         let h = self.weights.config.hidden();
         let stage = &self.operators.stage;
-        let members = stage.members(group);
-        let total: f32 = stage.multiplicity[members.clone()].iter().sum();
         let Scratch { values: mean, hidden, .. } = &mut self.scratch;
         mean.clear();
         mean.resize(h, 0.0);
-        for i in members {
-            let values = &self.prepared.values[stage.member[i] as usize * h..][..h];
-            add_scaled(mean, stage.multiplicity[i] / total, values);
+        for (i, share) in stage.shares(group) {
+            add_scaled(mean, share, &self.prepared.values[stage.member[i] as usize * h..][..h]);
         }
         for out in stage.outs(group) {
             let own = &self.prepared.own[stage.out_input[out] as usize * h..][..h];

@@ -16,7 +16,6 @@
 //!
 //! This file is the whole definition: its shape ([`NetworkConfig`]), its parameters ([`Layout`],
 //! [`Weights`]) and the pass from features to the scores S ([`forward`]).
-//! The paper's network and the compact one of self-training differ by their shape only.
 //!
 //! The pass runs on *distinct* tokens with multiplicities ([`tokens`]), which is exact: the network
 //! knows no positions, so equal tokens stay equal, and n equal ones in an attention are one whose
@@ -251,11 +250,12 @@ impl Weights {
     pub fn random(config: &NetworkConfig, rng: &mut impl Rng) -> Weights {
         let mut weights = Weights::zeros(config);
         for (name, shape, tensor) in weights.layout.named.clone() {
-            let scale = match name.as_str() {
-                "score.weight" => 0.3 * (3.0 / shape[0] as f32).sqrt(),
-                _ if name.ends_with("o.weight") => 0.5 * (3.0 / shape[0] as f32).sqrt(),
-                _ => (3.0 / shape[0] as f32).sqrt(),
+            let factor = match name.as_str() {
+                "score.weight" => 0.3,
+                _ if name.ends_with("o.weight") => 0.5,
+                _ => 1.0,
             };
+            let scale = factor * (3.0 / shape[0] as f32).sqrt();
             let values = &mut weights[tensor];
             if name.ends_with("norm.gain") {
                 values.fill(1.0);
@@ -392,7 +392,7 @@ fn attend(
         tape.v = product(z, weights.matrix(tensors.v));
         tape.attend_learned(&weights.config, stage, dropper); // attended: [new, w]
     } else {
-        tape.means = group_means(stage, &tape.z, w); // [groups, w]
+        tape.means = stage.means(&tape.z, w); // [groups, w]
         let means = Matrix::new(&tape.means, stage.groups(), w);
         tape.attended = product(means, weights.matrix(tensors.v)); // [groups, w]
     }
@@ -446,18 +446,4 @@ impl StageTape {
             }
         }
     }
-}
-
-/// The mean of the members' rows of each group, weighted by multiplicity, [groups, width].
-fn group_means(stage: &Stage, rows: &[f32], width: usize) -> Vec<f32> {
-    let mut means = vec![0.0; stage.groups() * width];
-    for (group, mean) in means.chunks_exact_mut(width).enumerate() {
-        let members = stage.members(group);
-        let total: f32 = stage.multiplicity[members.clone()].iter().sum();
-        for i in members {
-            let row = &rows[stage.member[i] as usize * width..][..width];
-            add_scaled(mean, stage.multiplicity[i] / total, row);
-        }
-    }
-    means
 }
