@@ -25,7 +25,8 @@ fn run(task: &Path) -> String {
     let result = std::fs::read_to_string(folder.path().join("result.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     let figure = |name: &str| result[name].as_u64().unwrap_or_else(|| panic!("no {name}"));
-    let figures = ["cost", "expanded", "evaluated", "partitions_computed", "partitions"].map(figure);
+    let figures =
+        ["cost", "expanded", "evaluated", "partitions_computed", "partitions"].map(figure);
     let plan = std::fs::read_to_string(folder.path().join("sas_plan")).unwrap();
     let figures = figures.map(|figure| figure.to_string()).join(",");
     format!("{figures},{:016x}", fingerprint(&plan))
@@ -73,7 +74,8 @@ fn runs_repeat_to_the_last_expansion() {
         ("miconic", "20"),
         ("visitall", "8"),
     ];
-    let mut text = "domain,size,cost,expanded,evaluated,partitions_computed,partitions,plan\n".to_string();
+    let mut text =
+        "domain,size,cost,expanded,evaluated,partitions_computed,partitions,plan\n".to_string();
     for (domain, size) in tasks {
         let task = generated(folder.path(), domain, size);
         let figures = run(&task);
