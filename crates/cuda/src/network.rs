@@ -64,13 +64,11 @@ struct StageTape {
     inverse_deviation: Matrix,
     z: Matrix,
     attended: Matrix,
-    how: How,
+    /// With learned attention.
+    weights: Option<Attended>,
+    /// With means.
+    means: Option<Matrix>,
     residual_kept: Option<Matrix>,
-}
-
-enum How {
-    Learned(Box<Attended>),
-    Mean { means: Matrix },
 }
 
 /// Derivatives with respect to parameters.
@@ -259,7 +257,7 @@ impl AttentionParameters {
         let rows = normalised.dims()[0];
         let z = normalised.clone() * spread(&self.norm_gain.value, rows)
             + spread(&self.norm_bias.value, rows); // [old, w]
-        let (attended, how, update) = match (&self.qk, &stage.group_of) {
+        let (attended, weights, means, update) = match (&self.qk, &stage.group_of) {
             (Some([q, k]), None) => {
                 let qkv = [q.times(&z), k.times(&z), self.v.times(&z)]; // [old, w]
                 let settings = Settings {
@@ -269,19 +267,21 @@ impl AttentionParameters {
                 };
                 let (attended, tape) = stage.groups.attend(qkv, settings); // [new, w]
                 let update = self.o.forward(&attended);
-                (attended, How::Learned(Box::new(tape)), update)
+                (attended, Some(tape), None, update)
             }
             (None, Some(group_of)) => {
                 let means = stage.groups.means(z.clone()); // [groups, w]
                 let attended = self.v.times(&means);
                 let update = group_of.gather(self.o.forward(&attended)); // [new, w]
-                (attended, How::Mean { means }, update)
+                (attended, None, Some(means), update)
             }
             _ => unreachable!("network and batch have the same configuration"),
         };
         let residual_kept = kept(update.dims(), dropout.residual, &update.device());
         let new = stage.inputs.gather(t) + dropped(update, &residual_kept);
-        (new, StageTape { normalised, inverse_deviation, z, attended, how, residual_kept })
+        let tape =
+            StageTape { normalised, inverse_deviation, z, attended, weights, means, residual_kept };
+        (new, tape)
     }
 
     fn backward(
@@ -293,15 +293,15 @@ impl AttentionParameters {
         gradient: &mut Gradient,
     ) -> Matrix {
         let d_update = dropped(d_new.clone(), &tape.residual_kept);
-        let d_z = match (&tape.how, &self.qk, &stage.group_of) {
-            (How::Learned(attended), Some([q, k]), _) => {
+        let d_z = match (&tape.weights, &self.qk, &tape.means, &stage.group_of) {
+            (Some(weights), Some([q, k]), ..) => {
                 let d_attended = self.o.backward(&tape.attended, &d_update, gradient);
-                let d_qkv = stage.groups.attend_backward(attended, d_attended);
+                let d_qkv = stage.groups.attend_backward(weights, d_attended);
                 let parameters = [q, k, &self.v].into_iter().zip(&d_qkv);
                 let of_each = parameters.map(|(p, d)| p.times_backward(&tape.z, d, gradient));
                 of_each.reduce(|sum, d| sum + d).expect("there are three")
             }
-            (How::Mean { means }, _, Some(group_of)) => {
+            (.., Some(means), Some(group_of)) => {
                 let d_update = group_of.backward(d_update); // [groups, w]
                 let d_attended = self.o.backward(&tape.attended, &d_update, gradient);
                 let d_means = self.v.times_backward(means, &d_attended, gradient);

@@ -308,7 +308,8 @@ impl Inference {
                 self.attend_mean(group);
             }
             if self.scratch.hidden.len() >= CHUNK * hidden || group + 1 == groups {
-                self.finish_hidden();
+                self.layers.append(&self.scratch.hidden, &mut self.scores);
+                self.scratch.hidden.clear();
             }
         }
     }
@@ -372,12 +373,6 @@ impl Inference {
             multiply(&mut hidden[start..], attention, values, Write::Add);
         }
         hidden[start..].iter_mut().for_each(|x| *x = x.max(0.0));
-    }
-
-    /// Turns the hidden activations into scores.
-    fn finish_hidden(&mut self) {
-        self.layers.append(&self.scratch.hidden, &mut self.scores);
-        self.scratch.hidden.clear();
     }
 }
 

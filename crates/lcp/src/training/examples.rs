@@ -10,10 +10,10 @@ use planner::abstraction::{Abstractions, PatternId};
 use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::network::NetworkConfig;
 use crate::network::tokens::Batch;
-use crate::network::{FeatureRows, NetworkConfig};
 use crate::predict::{Softmax, TaskPositions};
-use crate::wl::{FeatureGenerator, RowId, Vocabulary};
+use crate::wl::{FeatureGenerator, RowId, RowTable, Vocabulary};
 
 /// A state and what is known of its best partitioning.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,41 +30,6 @@ impl LabelledState {
     /// A state of which nothing is known.
     pub fn new(values: Vec<Value>) -> LabelledState {
         LabelledState { values, h_ocp: None, shares: None }
-    }
-}
-
-/// The distinct feature rows of all tasks.
-#[derive(Default, Debug)]
-pub struct Rows {
-    rows: Vec<Box<[(u32, u32)]>>,
-    number: FxHashMap<Box<[(u32, u32)]>, u32>,
-}
-
-impl Rows {
-    fn intern(&mut self, row: &[(u32, u32)]) -> u32 {
-        if let Some(&number) = self.number.get(row) {
-            return number;
-        }
-        let number = self.rows.len() as u32;
-        self.rows.push(row.into());
-        self.number.insert(row.into(), number);
-        number
-    }
-
-    /// The number of distinct rows.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-}
-
-impl FeatureRows for Rows {
-    fn row(&self, row: u32) -> &[(u32, u32)] {
-        &self.rows[row as usize]
     }
 }
 
@@ -85,8 +50,8 @@ pub struct TaskExamples {
 /// The examples of several tasks under one vocabulary and one network.
 #[derive(Default)]
 pub struct Examples {
-    /// The distinct rows.
-    pub rows: Rows,
+    /// The distinct feature rows of all tasks.
+    pub rows: RowTable,
     /// The tasks.
     pub tasks: Vec<TaskExamples>,
 }
@@ -127,9 +92,9 @@ impl Examples {
                 entries.insert(rank, start as u32);
                 places.feature_rows(rows.pattern(p), p, &mut row_of_place);
                 for row in &mut row_of_place[start..] {
-                    *row = *number_of_row
-                        .entry(*row)
-                        .or_insert_with(|| self.rows.intern(rows.row_table().row(RowId(*row))));
+                    *row = *number_of_row.entry(*row).or_insert_with(|| {
+                        self.rows.intern_row(rows.row_table().row(RowId(*row))).0
+                    });
                 }
             }
         }
@@ -148,7 +113,7 @@ impl Examples {
         let mut last_task = vec![usize::MAX; features];
         for (t, task) in self.tasks.iter().enumerate() {
             let rows: FxHashSet<u32> = task.row_of_place.iter().copied().collect();
-            for &(feature, _) in rows.iter().flat_map(|&row| self.rows.row(row)) {
+            for &(feature, _) in rows.iter().flat_map(|&row| self.rows.row(RowId(row))) {
                 let feature = feature as usize;
                 support[feature] += usize::from(last_task[feature] != t);
                 last_task[feature] = t;
@@ -160,11 +125,11 @@ impl Examples {
     /// Drops features from all rows, as if the vocabulary did not list them.
     pub fn retain_features(&mut self, keep: &[bool]) {
         let old = std::mem::take(&mut self.rows);
-        let mut number = Vec::with_capacity(old.len());
-        for row in &old.rows {
-            let kept: Vec<(u32, u32)> =
-                row.iter().copied().filter(|&(feature, _)| keep[feature as usize]).collect();
-            number.push(self.rows.intern(&kept));
+        let mut number = Vec::with_capacity(old.num_rows());
+        for row in 0..old.num_rows() as u32 {
+            let mut kept = old.row(RowId(row)).to_vec();
+            kept.retain(|&(feature, _)| keep[feature as usize]);
+            number.push(self.rows.intern_row(&kept).0);
         }
         for task in &mut self.tasks {
             task.row_of_place.iter_mut().for_each(|row| *row = number[*row as usize]);

@@ -14,7 +14,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::EpochMetrics;
+use super::chart::EpochMetrics;
 use super::config::TrainConfig;
 
 /// Everything a run needs to go on.

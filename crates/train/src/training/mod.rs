@@ -10,6 +10,7 @@ mod baseline;
 mod chart;
 pub mod checkpoint;
 pub mod config;
+mod error;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lcp::model::{Model, ModelError, Provenance, Signature};
-use lcp::network::{ConfigError, NetworkConfig, Weights};
+use lcp::model::{Model, Provenance, Signature};
+use lcp::network::{NetworkConfig, Weights};
 use lcp::predict::patterns_of;
 use lcp::training::engine::{Engine, Item, Part, StateValue};
 use lcp::training::examples::Examples;
@@ -27,38 +28,15 @@ use lcp::training::{Trainer, TrainingSet};
 use lcp::wl::{Vocabulary, VocabularyBuilder};
 use planner::task::Value;
 use rand::SeedableRng;
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::dataset::tasks::TaskStates;
 use crate::generate::Random;
 use baseline::{Baselines, baselines};
-use chart::{Curve, Panel, svg};
+pub use chart::EpochMetrics;
+use chart::learning_curve;
 use checkpoint::{Checkpoint, CheckpointError, Progress};
 use config::TrainConfig;
-
-/// Figures of one epoch.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct EpochMetrics {
-    /// The number of the epoch, from 1.
-    pub epoch: usize,
-    /// The mean loss over the training states, while training.
-    pub train_loss: f64,
-    /// The mean loss over the validation states.
-    pub validation_loss: f64,
-    /// The mean of h / h_OCP over the validation states.
-    pub ratio: f64,
-    /// The same for uniform partitioning.
-    pub ratio_uniform: f64,
-    /// The same for saturated partitioning.
-    pub ratio_scp: f64,
-    /// The learning rate.
-    pub learning_rate: f32,
-    /// Seconds of training since the start of the run.
-    pub seconds: f64,
-    /// Training states per second in this epoch.
-    pub states_per_s: f64,
-}
+pub use error::TrainError;
 
 /// What happens, for whoever shows it.
 #[derive(Clone, Copy, Debug)]
@@ -89,45 +67,6 @@ pub enum Event<'a> {
     },
     /// An epoch is over.
     Epoch(&'a EpochMetrics),
-}
-
-/// Why training failed.
-#[derive(Debug, Error)]
-pub enum TrainError {
-    /// There is no usable state.
-    #[error("no {0} states (dead ends and goal states do not count)")]
-    NoStates(&'static str),
-    /// The loss needs labels.
-    #[error(
-        "the loss kl needs labels, but {0} has states without; sample with labels or use the loss bound"
-    )]
-    NoLabels(String),
-    /// Only an input projection can ignore colours.
-    #[error("ignoring rare colours needs an input projection; set a width or a support of 1")]
-    NoProjection,
-    /// A validation task is of another domain.
-    #[error("the validation task {0} is of another domain than the training tasks")]
-    OtherDomain(String),
-    /// The loss is not a number any more.
-    #[error("training diverged in epoch {0}: the loss is not finite; use a smaller learning rate")]
-    Diverged(usize),
-    /// The configuration is impossible.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The checkpoint is unusable.
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
-    /// The model cannot be written.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// A file cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
 }
 
 /// Parts of validation states whose tokens are found at the same time.
@@ -418,7 +357,9 @@ impl Run<'_> {
             lines.push('\n');
         }
         self.write_file("metrics.jsonl", &lines)?;
-        self.write_file("learning-curve.svg", &self.learning_curve())?;
+        let TrainConfig { graph, iterations, training, .. } = &self.config;
+        let title = format!("{} L={iterations}, loss {}", graph.name(), training.loss);
+        self.write_file("learning-curve.svg", &learning_curve(&title, &self.metrics))?;
         if let Some(epoch) = self.metrics.last() {
             show(Event::Epoch(epoch));
         }
@@ -428,34 +369,6 @@ impl Run<'_> {
     fn write_file(&self, name: &str, text: &str) -> Result<(), TrainError> {
         let path = self.path(name);
         std::fs::write(&path, text).map_err(|source| TrainError::Io { path, source })
-    }
-
-    fn learning_curve(&self) -> String {
-        let curve = |name, colour, value: fn(&EpochMetrics) -> f64| Curve {
-            name,
-            colour,
-            values: self.metrics.iter().map(value).collect(),
-        };
-        let losses = vec![
-            curve("training", "#888", |m| m.train_loss),
-            curve("validation", "#06c", |m| m.validation_loss),
-        ];
-        let ratios = vec![
-            curve("learned", "#06c", |m| m.ratio),
-            curve("scp", "#c60", |m| m.ratio_scp),
-            curve("uniform", "#393", |m| m.ratio_uniform),
-        ];
-        let title = format!(
-            "{} L={}, loss {}",
-            self.config.graph.name(),
-            self.config.iterations,
-            self.config.training.loss
-        );
-        let panels = [
-            Panel { title: "loss", curves: losses },
-            Panel { title: "h / h_OCP on validation states", curves: ratios },
-        ];
-        svg(&title, &panels)
     }
 
     fn model(
