@@ -89,9 +89,7 @@ fn progress(task: &Task, names: &[String]) -> anyhow::Result<Vec<Value>> {
             let missing = task.fact_name(fact);
             return Err(wrong(format!("--apply: `{name}` is not applicable: needs {missing}")));
         }
-        for fact in &operator.eff {
-            state[fact.var.index()] = fact.value;
-        }
+        state = task.successor(&state, op);
     }
     Ok(state)
 }

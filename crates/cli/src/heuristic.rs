@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Blind, EveryState, Heuristic, Lazy, Maximum, Stored, StoredConfig};
+use planner::heuristic::{Blind, EveryState, HMax, Heuristic, Lazy, Maximum, Stored, StoredConfig};
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
     PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
@@ -27,6 +27,8 @@ pub(crate) enum Name {
     Auto,
     /// The least operator cost for every state that is no goal
     Blind,
+    /// The dearest goal fact, when a conjunction costs as much as its dearest fact
+    Hmax,
     /// Uniform cost partitioning over the projections where an operator matters
     Uniform,
     /// Greedy zero-one cost partitionings in diverse orders
@@ -138,8 +140,12 @@ impl HeuristicOptions {
             return Ok(Box::new(Blind::new(task)));
         }
         let abstractions = self.abstractions(task);
+        // Where all goals are derived there are no patterns, and projections say nothing.
+        if name == Name::Hmax || abstractions.is_empty() {
+            return Ok(Box::new(HMax::new(task)));
+        }
         Ok(match name {
-            Name::Blind => unreachable!("built above"),
+            Name::Blind | Name::Hmax => unreachable!("built above"),
             Name::Auto => {
                 let config = self.learned.auto_config(task, resources)?;
                 let auto = Auto::new(task, &abstractions, config);

@@ -7,7 +7,7 @@ use planner::pddl::{
 };
 use planner::plan::{Plan, validate};
 use planner::task::Task;
-use planner::translate::sas::{self, SasError};
+use planner::translate::sas;
 use planner::translate::{Interrupt, TranslateError, TranslateOptions, translate};
 
 use crate::exit::{Exit, Failure};
@@ -73,19 +73,22 @@ impl Input {
     }
 }
 
-/// Reads and parses the two files of a PDDL task.
+/// Reads and parses the two files of a PDDL task; prints what looks like a mistake.
 pub(crate) fn read_pddl(domain: &Path, problem: &Path) -> anyhow::Result<(Domain, Problem)> {
     let source = |path: &Path| -> anyhow::Result<Source> {
         Ok(Source::new(path.display().to_string(), &read_bytes(path)?))
     };
     let domain = parse_domain(source(domain)?).map_err(|error| pddl_failure(&error))?;
     let problem = parse_problem(source(problem)?, &domain).map_err(|error| pddl_failure(&error))?;
+    for warning in domain.warnings.iter().chain(&problem.warnings) {
+        eprintln!("warning: {warning}");
+    }
     Ok((domain, problem))
 }
 
 fn pddl_failure(error: &PddlError) -> anyhow::Error {
     let exit = match error.kind {
-        PddlErrorKind::Invalid => Exit::Input,
+        PddlErrorKind::Invalid | PddlErrorKind::Warning => Exit::Input,
         PddlErrorKind::Unsupported => Exit::Unsupported,
     };
     Failure::new(exit, error)
@@ -104,13 +107,8 @@ fn read_sas(path: &Path) -> anyhow::Result<Task> {
             ),
         ));
     }
-    sas::read(&text).map_err(|error| {
-        let exit = match error {
-            SasError::Unsupported { .. } => Exit::Unsupported,
-            _ => Exit::Input,
-        };
-        Failure::new(exit, format!("{}: {error}", path.display()))
-    })
+    sas::read(&text)
+        .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))
 }
 
 /// Reads a file.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use planner::search::{self, Outcome, Statistics};
 
 use crate::exit::{self, Exit, Failure};
-use crate::heuristic::HeuristicArgs;
+use crate::heuristic::{HeuristicArgs, Name};
 use crate::input::TaskArgs;
 use crate::report::Status;
 use crate::watch::{LimitArgs, Options, Phase, Run, Verbosity};
@@ -71,6 +71,10 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
 
     run.enter(Phase::Preprocess);
     let mut heuristic = args.heuristic.build(task, &run.resources())?;
+    let derived = task.goal.iter().all(|fact| task.is_derived(fact.var));
+    if derived && args.heuristic.heuristic != Name::Blind {
+        run.say("All goals are derived, so projections say nothing: the bound is h^max.\n");
+    }
 
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);

@@ -40,12 +40,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot write {}", args.output.display()))?;
     run.say(&format!(
         "Translator variables: {}\nTranslator facts: {}\nTranslator goal facts: {}\n\
-         Translator mutex groups: {}\nTranslator operators: {}\n",
+         Translator mutex groups: {}\nTranslator operators: {}\n\
+         Translator derived variables: {}\nTranslator axioms: {}\n\
+         Translator conditional effects: {}\n",
         task.variables.len(),
         task.variables.iter().map(|v| v.domain_size()).sum::<usize>(),
         task.goal.len(),
         task.mutex_groups.len(),
         task.operators.len(),
+        task.variables.iter().filter(|v| v.derived.is_some()).count(),
+        task.axioms.len(),
+        task.num_conditional_effects(),
     ));
     Ok(Exit::Success.into())
 }

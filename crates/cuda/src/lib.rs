@@ -8,6 +8,10 @@
 //! Matrices are multiplied in TF32 (10 bits of mantissa), everything else in 32 bits, so results
 //! differ from those of the CPU in the third digit and are not the same on every GPU.
 //! A test holds them together where there is a GPU.
+//!
+//! Everything is behind the feature `burn`, which the program's feature `cuda` switches on.
+
+#![cfg(feature = "burn")]
 
 use burn::backend::Cuda;
 use burn::tensor::Tensor;

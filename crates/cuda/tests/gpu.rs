@@ -2,6 +2,8 @@
 //!
 //! Needs an NVIDIA GPU: `scripts/check-cuda` runs these where there is one.
 
+#![cfg(feature = "burn")]
+
 use cuda::network::{DeviceBatch, Network};
 use cuda::{Device, Matrix};
 use lcp::network::dropout::{Dropout, Dropper};

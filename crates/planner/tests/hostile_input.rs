@@ -8,11 +8,13 @@ const DOMAIN: &str = "(define (domain delivery)
   (:requirements :adl :action-costs)
   (:types truck parcel - thing place)
   (:constants depot - place)
-  (:predicates (at ?x - thing ?p - place) (in ?x - parcel ?t - truck) (road ?a ?b - place))
+  (:predicates (at ?x - thing ?p - place) (in ?x - parcel ?t - truck) (road ?a ?b - place)
+               (linked ?a ?b - place))
   (:functions (length ?a ?b - place) - number (total-cost) - number)
-  (:derived (road ?a ?b - place) (road ?b ?a))
+  (:derived (linked ?a ?b - place) (or (road ?b ?a) (linked ?b ?a)
+    (exists (?t - truck) (and (at ?t ?a) (not (at ?t ?b))))))
   (:action drive :parameters (?t - truck ?a ?b - place)
-    :precondition (and (at ?t ?a) (or (road ?a ?b) (not (= ?a ?b))))
+    :precondition (and (at ?t ?a) (or (linked ?a ?b) (not (= ?a ?b))))
     :effect (and (not (at ?t ?a)) (at ?t ?b) (increase (total-cost) (length ?a ?b))))
   (:action load :parameters (?x - parcel ?t - truck ?p - place)
     :precondition (imply (at ?x ?p) (exists (?q - place) (at ?t ?q)))
@@ -175,11 +177,36 @@ fn truncated_and_contradictory_sas() {
         ("0 1 0 1\n5", "0 1 0 x 1\n5"),
         ("0 1 0 1\n5", "0 1 0 1\n-5"),
         ("0 1 0 1\n5", "0 1 0 1\n99999999999999999999"),
-        ("0 1 0 1\n5", "1 0 1 1 0 1\n5"),
+        ("0 1 0 1\n5", "2 0 1 1 0 1\n5"),
+        ("0 1 0 1\n5", "2 0 1 0 0 1 0 1\n5"),
+        ("end_operator\n0", "end_operator\n1\nbegin_rule\n0\n0 1 0\nend_rule"),
         ("begin_metric\n1", "begin_metric\n2"),
         ("var1\n-1", "var1\n0"),
     ] {
         assert!(SAS.contains(old), "{old}");
         assert!(sas::read(&SAS.replacen(old, new, 1)).is_err(), "{new}");
+    }
+}
+
+#[test]
+fn contradictory_axioms_in_sas() {
+    let derived = SAS
+        .replace("var0\n-1", "var0\n3")
+        .replace("end_operator\n0", "end_operator\n1\nbegin_rule\n1\n1 0\n0 1 0\nend_rule");
+    let task = sas::read(&derived).expect("a derived variable");
+    assert_eq!(task.initial, [0, 0]);
+    assert_eq!(sas::write(&task), derived);
+    for (old, new) in [
+        ("1 0\n0 1 0\nend_rule", "1 0\n0 0 1\nend_rule"),
+        ("1 0\n0 1 0\nend_rule", "1 0\n1 0 1\nend_rule"),
+        ("1 0\n0 1 0\nend_rule", "0 1\n0 1 0\nend_rule"),
+        ("1\n1 0\n0 1 0\nend_rule", "2\n1 0\n1 1\n0 1 0\nend_rule"),
+        ("1 0\n0 1 0\nend_rule", "1 0\n0 1 0"),
+        ("0 1 0 1\n5", "0 0 1 0\n5"),
+        ("var0\n3", "var0\n-3"),
+        ("var0\n3", "var0\n99999999999"),
+    ] {
+        assert!(derived.contains(old), "{old}");
+        assert!(sas::read(&derived.replacen(old, new, 1)).is_err(), "{new}");
     }
 }

@@ -158,20 +158,6 @@ fn every_error_shows_where_what_and_how_to_mend_it() {
         ("trajectory constraints", Problem("(:metric", "(:constraints (and)) (:metric")),
         ("a preference", Problem("(:goal (at box home))", "(:goal (preference p (at box home)))")),
         (
-            "a conditional effect that depends on the state",
-            Domain(
-                "(not (at ?t ?a)) (at ?t ?b)",
-                "(forall (?x - parcel) (when (in ?x ?t) (and (not (at ?t ?a)) (at ?t ?b))))",
-            ),
-        ),
-        (
-            "a universal condition that depends on the state",
-            Domain(
-                "(and (at ?x ?p) (at ?t ?p))",
-                "(and (at ?x ?p) (at ?t ?p) (forall (?y - parcel) (not (in ?y ?t))))",
-            ),
-        ),
-        (
             "an action changes a derived predicate",
             Domain(
                 "(:action drive",
@@ -179,19 +165,20 @@ fn every_error_shows_where_what_and_how_to_mend_it() {
             ),
         ),
         (
-            "a derived predicate that depends on the state",
+            "a derived predicate that depends on its own negation",
             Domain(
-                "(:action drive
-    :parameters (?t - truck ?a ?b - place)
-    :precondition (and (at ?t ?a) (road ?a ?b))
-    :effect (and (not (at ?t ?a)) (at ?t ?b) (increase (total-cost) (length ?a ?b))))",
-                "(:derived (road ?a ?b) (exists (?x - parcel) (at ?x ?a)))
-  (:action drive :parameters (?t - truck ?a ?b - place)
-    :precondition (and (at ?t ?a) (road ?a ?b))
-    :effect (and (not (at ?t ?a)) (at ?t ?b)))",
+                "(:functions",
+                "(:derived (road ?a ?b) (exists (?c) (not (road ?b ?c))))\n  (:functions",
             ),
         ),
-        ("a disjunctive goal", Problem("(at box home)", "(or (at box home) (at red home))")),
+        (
+            "a derived predicate in the initial state",
+            Domain("(:action load", "(:derived (road ?a ?b) (= ?a ?b))\n  (:action load"),
+        ),
+        ("two initial states", Problem("(:goal", "(:init (at box home))\n  (:goal")),
+        ("no initial state", Problem("(:init", "(:objects other - place) (:length")),
+        ("two goals", Problem("(:metric", "(:goal (at red home))\n  (:metric")),
+        ("a cycle of types", Domain("thing place)", "thing place thing - truck)")),
     ];
     let mut report = String::new();
     for (name, change) in &table {
@@ -205,6 +192,37 @@ fn every_error_shows_where_what_and_how_to_mend_it() {
     let snapshot =
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/pddl_errors__pddl_errors.snap");
     planner::testing::assert_snapshot(snapshot.as_ref(), &report);
+}
+
+#[test]
+fn strange_things_give_a_warning_with_their_place() {
+    let domain =
+        DOMAIN.replace(":typing", ":typng :typing").replace("place)\n", "place - place)\n");
+    let domain = parse_domain(Source::new("domain.pddl", domain.as_bytes())).expect("accepted");
+    let problem = format!("{PROBLEM}(define (problem two)) (and more)");
+    let problem =
+        parse_problem(Source::new("problem.pddl", problem.as_bytes()), &domain).expect("accepted");
+    let warnings = domain.warnings.iter().chain(&problem.warnings);
+    assert!(warnings.clone().all(|warning| warning.kind == PddlErrorKind::Warning));
+    let texts: Vec<String> = warnings.map(|warning| warning.to_string()).collect();
+    let snapshot =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/pddl_errors__pddl_warnings.snap");
+    planner::testing::assert_snapshot(snapshot.as_ref(), &texts.join("\n\n"));
+}
+
+#[test]
+fn the_field_s_ways_of_writing_are_read() {
+    // A byte-order mark, variables without a space before them, several costs in one action.
+    let domain = format!("\u{feff}{DOMAIN}")
+        .replace("(at ?t ?a)", "(at?t?a)")
+        .replace("(increase (total-cost) (", "(increase (total-cost) 4) (increase (total-cost) (");
+    let domain = parse_domain(Source::new("domain.pddl", domain.as_bytes())).expect("accepted");
+    assert!(domain.warnings.is_empty());
+    let problem =
+        parse_problem(Source::new("problem.pddl", PROBLEM.as_bytes()), &domain).expect("accepted");
+    let task = translate(&domain, &problem, &TranslateOptions::default()).expect("a task");
+    let drives = task.operator_ids().filter(|&op| task.operator_name(op).starts_with("drive"));
+    assert!(drives.map(|op| task.operator(op).cost).all(|cost| cost == 7));
 }
 
 #[test]

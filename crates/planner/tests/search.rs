@@ -92,6 +92,7 @@ fn task(sizes: &[usize], goal: &[(u32, u32)], operators: Vec<Operator>) -> Task 
     let variable = |&size: &usize| Variable {
         name: String::new(),
         values: vec![FactMeaning::NoneOfThose; size],
+        derived: None,
     };
     Task {
         variables: sizes.iter().map(variable).collect(),
@@ -108,7 +109,14 @@ fn operator(pre: &[(u32, u32)], eff: &[(u32, u32)], cost: Cost) -> Operator {
     let facts = |facts: &[(u32, u32)]| {
         facts.iter().map(|&(var, value)| Fact::new(VarId(var), value)).collect()
     };
-    Operator { schema: SchemaId(0), args: [].into(), pre: facts(pre), eff: facts(eff), cost }
+    Operator {
+        schema: SchemaId(0),
+        args: [].into(),
+        pre: facts(pre),
+        eff: facts(eff),
+        conditional: [].into(),
+        cost,
+    }
 }
 
 /// Values by the value of the only variable.

@@ -4,7 +4,7 @@
 mod oracle;
 
 use oracle::{Row, sizes, table, translated};
-use planner::pddl::{PddlErrorKind, Source, parse_domain, parse_problem};
+use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::Task;
 use planner::testing::shared;
 use planner::translate::{Interrupt, TranslateError, TranslateOptions, sas, translate};
@@ -29,33 +29,44 @@ fn the_tasks_of_the_paper_have_equal_sizes() {
     assert_eq!(checked, 348);
 }
 
+/// Folders of `wide` whose tasks Fast Downward gives axioms and we do not.
+const NO_AXIOMS: [&str; 4] = ["openstacks", "trucks", "assembly", "recharging-robots-opt23-adl"];
+
+/// Folders in which we find an invariant that Fast Downward's random order of checks misses: the
+/// same operators and effects, over fewer variables.
+const MORE_INVARIANTS: [&str; 1] = ["citycar-opt14-adl"];
+
 #[test]
-fn the_wide_tasks_have_equal_sizes_or_are_refused_by_name() {
+fn the_wide_tasks_have_equal_sizes_or_fewer_axioms() {
     let Some(benchmarks) = shared("benchmarks/wide") else { return };
-    let (mut equal, mut refused) = (0, 0);
+    let (mut equal, mut fewer) = (0, 0);
     let problem = |row: &Row| benchmarks.join(row.text("domain")).join(row.text("problem"));
     for row in table("translate-wide.csv", problem) {
-        if row.text("status") != "ok" {
-            continue; // Fast Downward did not finish either.
+        if row.text("domain") == "organic-synthesis-opt18-strips" {
+            continue; // Takes more than a minute.
         }
-        let outcome = translated(&row.problem);
-        if row.text("axioms") != "0" || row.text("conditional_effects") != "0" {
-            match outcome {
-                Err(TranslateError::Pddl(e)) => {
-                    assert_eq!(e.kind, PddlErrorKind::Unsupported, "{row:?}: {e}");
-                    assert!(e.line > 1, "{row:?}: no position");
-                }
-                other => panic!("{row:?} is not refused: {:?}", other.map(|t| sizes(&t))),
-            }
-            refused += 1;
+        let task = translated(&row.problem).unwrap_or_else(|error| panic!("{row:?}: {error}"));
+        if row.text("status") != "ok" {
+            continue; // Fast Downward did not finish.
+        }
+        let count = |column: &str| row.count(column) as usize;
+        let theirs = ["variables", "facts", "operators", "goals", "mutex_groups"].map(count);
+        let derived = task.variables.iter().filter(|v| v.derived.is_some()).count();
+        let ours = (task.axioms.len(), derived, task.num_conditional_effects());
+        if count("axioms") == 0 && !MORE_INVARIANTS.contains(&row.text("domain")) {
+            assert_eq!(sizes(&task), theirs, "{row:?}");
+            assert_eq!(ours, (0, 0, count("conditional_effects")), "{row:?}");
+            equal += 1;
             continue;
         }
-        let task = outcome.unwrap_or_else(|error| panic!("{row:?}: {error}"));
-        let columns = ["variables", "facts", "operators", "goals", "mutex_groups"];
-        assert_eq!(sizes(&task), columns.map(|column| row.count(column) as usize), "{row:?}");
-        equal += 1;
+        // Without the variables of axioms that are not needed.
+        assert!(task.variables.len() <= theirs[0] && task.operators.len() <= theirs[2], "{row:?}");
+        assert!(ours.0 <= count("axioms") && ours.1 <= count("derived_variables"), "{row:?}");
+        assert!(ours.2 <= count("conditional_effects"), "{row:?}");
+        assert!(ours.0 == 0 || !NO_AXIOMS.contains(&row.text("domain")), "{row:?}");
+        fewer += 1;
     }
-    assert!(equal > 90 && refused > 20, "{equal} equal, {refused} refused");
+    assert!(equal > 105 && fewer > 15, "{equal} equal, {fewer} with fewer axioms");
 }
 
 /// A domain with the constructs that normalise away.

@@ -9,6 +9,8 @@
 //! Readings: the paper's E ranges over s₀ ∪ G, which would leave the atoms of s unconnected; we
 //! read s ∪ G. The lifted state holds positive atoms only, so a negated atom or "none of those"
 //! is a node only where it is a goal, as the pseudo-predicate `not p`. Static atoms are absent.
+//! Actions are seen through their arguments only, so effect conditions leave no trace; derived
+//! variables have no nodes.
 
 use planner::task::{FactMeaning, ObjectId, OpId, Task};
 

@@ -2,10 +2,13 @@
 //!
 //! N = V ∪ D_Π ∪ O.
 //! E = { ⟨v, d⟩_var:val | d ∈ D_v } ∪ { ⟨o, d⟩_pre | ⟨v, d⟩ ∈ pre(o) } ∪ { ⟨o, d⟩_eff | ⟨v, d⟩ ∈ eff(o) }.
+//! Beyond the paper, for each conditional effect "if c then ⟨v, d⟩" of o: ⟨o, d⟩_eff? and, for each
+//! fact of c, ⟨o, d'⟩_cond; an action does not say which condition belongs to which effect.
+//! Derived variables have no nodes: no pattern holds them.
 //! κ(v) = var, κ(o) = sch(o), κ(d) = (av | uv | ag | ug, ρ(d)) by whether ⟨v, d⟩ is in s and in s⋆.
 //! A pattern keeps its variables, their values and all actions.
 
-use planner::task::{OpId, Task};
+use planner::task::{Fact, OpId, Task};
 
 use super::{Colouring, EdgeColour, Entity, GraphBuilder, GraphKind, TaskGraph};
 
@@ -39,10 +42,19 @@ pub(super) fn values(task: &Task, kind: GraphKind) -> (GraphBuilder<'_>, Vec<Vec
         value_nodes[v.index()].push(d);
     }
     for (o, operator) in task.operators.iter().enumerate() {
-        let o = OpId::from(o).0;
-        for (facts, colour) in [(&operator.pre, pre), (&operator.eff, eff)] {
+        let plain = [(&operator.pre[..], pre), (&operator.eff[..], eff)];
+        let conditional = operator.conditional.iter().flat_map(|effect| {
+            let condition = graph.edge_colour(EdgeColour::Condition);
+            let happens = graph.edge_colour(EdgeColour::ConditionalEffect);
+            [(&effect.condition[..], condition), (std::slice::from_ref(&effect.fact), happens)]
+        });
+        let lists: Vec<(&[Fact], u32)> = plain.into_iter().chain(conditional).collect();
+        for (facts, colour) in lists {
             for fact in facts {
-                graph.edge(o, value_nodes[fact.var.index()][fact.value as usize], colour);
+                // Derived variables have no nodes.
+                if let Some(&d) = value_nodes[fact.var.index()].get(fact.value as usize) {
+                    graph.edge(OpId::from(o).0, d, colour);
+                }
             }
         }
     }

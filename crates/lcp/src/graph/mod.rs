@@ -13,7 +13,7 @@
 use std::fmt;
 
 use planner::task::{Fact, PredicateId};
-use planner::task::{FactMeaning, ObjectId, OpId, Task, Value, VarId};
+use planner::task::{FactMeaning, ObjectId, OpId, Task, Value, VarId, Variable};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -137,6 +137,10 @@ pub enum EdgeColour {
     Precondition,
     /// From an action to a value it sets.
     Effect,
+    /// From an action to a value that a conditional effect of it requires.
+    Condition,
+    /// From an action to a value it sets under a condition.
+    ConditionalEffect,
     /// From an atom or action to its argument at this position, counted from 1.
     Argument(usize),
     /// From the value p(x₁,…,xₙ) to an object y for which a static atom r(…,xᵢ,…,y,…) holds.
@@ -158,6 +162,8 @@ impl fmt::Display for EdgeColour {
             EdgeColour::VariableValue => f.write_str("var:val"),
             EdgeColour::Precondition => f.write_str("pre"),
             EdgeColour::Effect => f.write_str("eff"),
+            EdgeColour::Condition => f.write_str("cond"),
+            EdgeColour::ConditionalEffect => f.write_str("eff?"),
             EdgeColour::Argument(i) => write!(f, "{i}"),
             EdgeColour::Static { predicate, from, to, argument } => {
                 write!(f, "{argument} {predicate} {from} {to}")
@@ -413,8 +419,10 @@ impl<'a> GraphBuilder<'a> {
         self.node_colour(NodeColour::Fact(status, predicate))
     }
 
+    /// The facts of all variables that patterns may hold.
     fn facts(&self) -> impl Iterator<Item = Fact> + use<> {
-        let sizes: Vec<usize> = self.task.variables.iter().map(|v| v.domain_size()).collect();
+        let size = |v: &Variable| if v.derived.is_some() { 0 } else { v.domain_size() };
+        let sizes: Vec<usize> = self.task.variables.iter().map(size).collect();
         sizes.into_iter().enumerate().flat_map(|(var, size)| {
             (0..size as Value).map(move |value| Fact::new(VarId::from(var), value))
         })

@@ -74,6 +74,12 @@ fn flg(task: &Task, state: &[Value], pattern: &[VarId], graph: &mut Graph) -> Ve
                 if operator.eff.contains(&fact) {
                     graph.edges.push((o, d, "eff".into()));
                 }
+                if operator.conditional.iter().any(|effect| effect.condition.contains(&fact)) {
+                    graph.edges.push((o, d, "cond".into()));
+                }
+                if operator.conditional.iter().any(|effect| effect.fact == fact) {
+                    graph.edges.push((o, d, "eff?".into()));
+                }
             }
         }
     }

@@ -15,6 +15,7 @@ pub(crate) fn example_task() -> Task {
         Variable {
             name: format!("v{}", i + 1),
             values: vec![FactMeaning::NegatedAtom(atom.clone()), FactMeaning::Atom(atom)],
+            derived: None,
         }
     };
     let fact = |var, value| Fact::new(VarId(var), value);
@@ -26,6 +27,7 @@ pub(crate) fn example_task() -> Task {
                 args: [ObjectId(0), ObjectId(1)].into(),
                 pre: [fact(0, 0), fact(1, 1)].into(),
                 eff: [fact(0, 1), fact(1, 0)].into(),
+                conditional: [].into(),
                 cost: 1,
             },
             Operator {
@@ -33,9 +35,11 @@ pub(crate) fn example_task() -> Task {
                 args: [ObjectId(1)].into(),
                 pre: [fact(1, 0)].into(),
                 eff: [fact(1, 1)].into(),
+                conditional: [].into(),
                 cost: 1,
             },
         ],
+        axioms: Vec::new(),
         initial: EXAMPLE_STATE.to_vec(),
         goal: vec![fact(0, 1), fact(1, 1)],
         mutex_groups: Vec::new(),

@@ -2,8 +2,8 @@
 
 use planner::abstraction::Pattern;
 use planner::task::{
-    Atom, Fact, FactMeaning, ObjectId, Operator, PredicateId, SchemaId, Symbol, Task, Value, VarId,
-    Variable,
+    Atom, ConditionalEffect, Fact, FactMeaning, ObjectId, Operator, PredicateId, SchemaId, Symbol,
+    Task, Value, VarId, Variable,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -48,7 +48,7 @@ pub(crate) fn random_task(seed: u64) -> Task {
                 }
                 values
             };
-            Variable { name: format!("var{v}"), values }
+            Variable { name: format!("var{v}"), values, derived: None }
         })
         .collect();
 
@@ -62,6 +62,19 @@ pub(crate) fn random_task(seed: u64) -> Task {
         }
         facts
     };
+    // Every third task has conditional effects.
+    let conditional = |rng: &mut Xoshiro256PlusPlus| -> Box<[ConditionalEffect]> {
+        let count = if seed.is_multiple_of(3) { rng.random_range(0..4) } else { 0 };
+        let effects = (0..count).flat_map(|_| {
+            let condition: Box<[Fact]> = partial(rng, 0.4).into();
+            partial(rng, 0.3)
+                .into_iter()
+                .filter(|_| !condition.is_empty())
+                .map(|fact| ConditionalEffect { condition: condition.clone(), fact })
+                .collect::<Vec<_>>()
+        });
+        effects.collect()
+    };
     let operators = (0..rng.random_range(1..16))
         .map(|_| {
             let schema = rng.random_range(0..schemas.len());
@@ -70,6 +83,7 @@ pub(crate) fn random_task(seed: u64) -> Task {
                 args: random_args(&mut rng, schemas[schema].arity),
                 pre: partial(&mut rng, 0.4).into(),
                 eff: partial(&mut rng, 0.4).into(),
+                conditional: conditional(&mut rng),
                 cost: rng.random_range(0..3),
             }
         })
@@ -86,6 +100,7 @@ pub(crate) fn random_task(seed: u64) -> Task {
     Task {
         variables,
         operators,
+        axioms: Vec::new(),
         initial,
         goal,
         mutex_groups: Vec::new(),
@@ -176,12 +191,21 @@ pub(crate) fn rewrite(task: &Task, seed: u64) -> Rewritten {
             &value[old].iter().map(|&d| d as usize).collect::<Vec<_>>(),
             |_, m| meaning(m),
         ),
+        derived: v.derived,
     });
     let operators = place(&task.operators, &operator, |_, o| Operator {
         schema: SchemaId::from(schema[o.schema.index()]),
         args: args(&o.args),
         pre: facts(&o.pre).into(),
         eff: facts(&o.eff).into(),
+        conditional: o
+            .conditional
+            .iter()
+            .map(|e| ConditionalEffect {
+                condition: facts(&e.condition).into(),
+                fact: fact(&e.fact),
+            })
+            .collect(),
         cost: o.cost,
     });
     let mut goal: Vec<Fact> = task.goal.iter().map(fact).collect();
@@ -195,6 +219,7 @@ pub(crate) fn rewrite(task: &Task, seed: u64) -> Rewritten {
         predicates: place(&task.predicates, &predicate, |_, p| p.clone()),
         schemas: place(&task.schemas, &schema, |_, s| s.clone()),
         static_atoms: place(&task.static_atoms, &static_atom, |_, a| atom(a)),
+        axioms: Vec::new(),
         variables,
         operators,
     };

@@ -18,8 +18,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::distances::{Distance, DistanceScratch, INFINITY};
+use super::labels::EffectIndex;
 use super::pattern::{Pattern, PatternId};
-use super::projection::{EffectIndex, Projection};
+use super::projection::Projection;
 use crate::csr::{Csr, Offsets};
 use crate::task::{Cost, OpId, Task, Value, VarId};
 

@@ -9,6 +9,7 @@
 
 mod collection;
 mod distances;
+mod labels;
 mod pattern;
 mod projection;
 mod saturation;

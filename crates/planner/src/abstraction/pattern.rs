@@ -3,6 +3,8 @@
 //! A pattern is interesting if, in the causal graph restricted to it, every variable matters to
 //! a goal variable of the pattern and the pattern is not merely the disjoint union of
 //! independent parts whose distances could be added anyway.
+//! The condition of a conditional effect counts like a precondition of that effect.
+//! Derived variables are in no pattern, so a task all of whose goals are derived has none.
 //! Computes all interesting patterns of at most `max_size` variables for non-negative cost
 //! partitioning, in order of discovery: by size first for the patterns that one goal variable
 //! supports, then their unions.
@@ -47,6 +49,11 @@ impl Pattern {
     /// Whether `var` is one of its variables.
     pub fn contains(&self, var: VarId) -> bool {
         self.0.binary_search(&var).is_ok()
+    }
+
+    /// The position of `var` among its variables.
+    pub fn position(&self, var: VarId) -> Option<usize> {
+        self.0.binary_search(&var).ok()
     }
 
     /// The number of abstract states: the product of the domain sizes.
@@ -112,7 +119,7 @@ pub fn interesting_patterns(task: &Task, max_size: usize, limits: &PatternLimits
     }
 
     // Patterns that one goal variable supports: grown along "effect needs precondition" arcs.
-    for goal in &task.goal {
+    for goal in task.goal.iter().filter(|goal| !task.is_derived(goal.var)) {
         found.add(Pattern::new([goal.var]));
     }
     let mut next = 0;
@@ -186,7 +193,8 @@ impl Collection<'_> {
 
 /// Which variables influence which, through single operators.
 struct CausalGraph {
-    /// For each v the u such that some operator has an effect on v and a precondition on u.
+    /// For each v the u such that some operator has an effect on v and a precondition on u, or the
+    /// effect has a condition on u.
     eff_to_pre: Vec<Vec<VarId>>,
     /// For each v the u such that some operator has an effect on u, and a precondition or
     /// an effect on v.
@@ -199,14 +207,20 @@ impl CausalGraph {
         let mut eff_to_pre = vec![Vec::new(); n];
         let mut successors = vec![Vec::new(); n];
         for operator in &task.operators {
-            for eff in &operator.eff {
-                for pre in operator.pre.iter().filter(|pre| pre.var != eff.var) {
-                    eff_to_pre[eff.var.index()].push(pre.var);
-                    successors[pre.var.index()].push(eff.var);
+            let plain = operator.eff.iter().map(|eff| (eff.var, &[][..]));
+            let conditional = operator.conditional.iter().map(|e| (e.fact.var, &e.condition[..]));
+            for (eff, condition) in plain.chain(conditional) {
+                let conditions = operator.pre.iter().chain(condition);
+                for pre in conditions.filter(|pre| pre.var != eff && !task.is_derived(pre.var)) {
+                    eff_to_pre[eff.index()].push(pre.var);
+                    successors[pre.var.index()].push(eff);
                 }
-                for other in operator.eff.iter().filter(|other| other.var != eff.var) {
-                    successors[eff.var.index()].push(other.var);
-                }
+            }
+            let mut affected: Vec<VarId> = operator.affected().collect();
+            affected.sort_unstable();
+            affected.dedup();
+            for &eff in &affected {
+                successors[eff.index()].extend(affected.iter().filter(|&&other| other != eff));
             }
         }
         for neighbours in eff_to_pre.iter_mut().chain(&mut successors) {

@@ -5,17 +5,17 @@
 //! Operators with the same preconditions and effects on the pattern share a *label*: they induce
 //! the same transitions, and what counts is the cheapest of them.
 //! Only state-changing transitions are stored; operators without any are not relevant.
+//! Axioms are relaxed: conditions on derived variables are dropped, and so are derived goals.
 //! Requires fewer than 2³² abstract states.
 //! Construction costs O(operators · pattern size + stored transitions).
 
-use rustc_hash::FxHashMap;
-
 use super::distances::{Distance, DistanceScratch};
+use super::labels::{EffectIndex, for_each_combination, group_operators};
 use super::pattern::Pattern;
 use super::saturation::Saturation;
-use super::transitions::{Digit, End, Radix, Step, Transitions};
+use super::transitions::{Digit, End, Radix, Transitions};
 use crate::csr::Csr;
-use crate::task::{OpId, Operator, Task, Value, index_type};
+use crate::task::{OpId, Task, Value, index_type};
 
 index_type!(/** Index of a label of one projection. */ LabelId);
 
@@ -37,7 +37,7 @@ impl Projection {
     /// Projects the task to a pattern.
     ///
     /// # Panics
-    /// If there are 2³² abstract states or more.
+    /// If there are 2³² abstract states or more, or a variable of the pattern is derived.
     pub fn new(task: &Task, pattern: &Pattern) -> Projection {
         let index = EffectIndex::new(task);
         Projection::within(task, pattern, &index, usize::MAX).expect("no limit is exceeded")
@@ -58,17 +58,17 @@ impl Projection {
         }
 
         let groups = group_operators(task, pattern, index);
-        let counts = groups.iter().map(|(conditions, _)| count_steps(&radix, conditions));
+        let counts = groups.iter().map(|(signature, _)| signature.count_steps(&radix));
         if counts.fold(0, usize::saturating_add) > max_transitions {
             return None;
         }
 
         let mut operators = Csr::default();
         let mut steps = Vec::new();
-        for (conditions, members) in groups {
+        for (signature, members) in groups {
             let label = operators.len() as u32;
             let before = steps.len();
-            push_steps(&radix, &conditions, label, &mut steps);
+            signature.push_steps(&radix, label, &mut steps);
             if steps.len() > before {
                 operators.push(members);
             }
@@ -261,6 +261,7 @@ impl Radix {
         let mut digits = Vec::with_capacity(pattern.len());
         let mut place = 1u32;
         for &var in pattern.variables().iter().rev() {
+            assert!(!task.is_derived(var), "patterns hold no derived variables");
             let size = task.variable(var).domain_size() as u32;
             digits.push(Digit { size, place });
             place = place.checked_mul(size).expect("a projection has fewer than 2³² states");
@@ -268,108 +269,6 @@ impl Radix {
         digits.reverse();
         Radix { digits, num_states: place }
     }
-}
-
-/// For each variable the operators with an effect on it, in ascending order.
-#[derive(Clone, Debug)]
-pub(super) struct EffectIndex(Vec<Vec<OpId>>);
-
-impl EffectIndex {
-    pub(super) fn new(task: &Task) -> EffectIndex {
-        let mut index = vec![Vec::new(); task.variables.len()];
-        for (o, operator) in task.operators.iter().enumerate() {
-            for eff in &operator.eff {
-                index[eff.var.index()].push(OpId::from(o));
-            }
-        }
-        EffectIndex(index)
-    }
-
-    /// The operators with an effect on the pattern, in ascending order.
-    fn operators(&self, pattern: &Pattern) -> Vec<OpId> {
-        let of_variables = pattern.variables().iter().flat_map(|var| &self.0[var.index()]);
-        let mut operators: Vec<OpId> = of_variables.copied().collect();
-        operators.sort_unstable();
-        operators.dedup();
-        operators
-    }
-}
-
-/// What an operator says of one variable of the pattern.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-struct Condition {
-    pre: Option<Value>,
-    eff: Option<Value>,
-}
-
-/// The operators with an effect on the pattern, grouped by what they say of it, in order of
-/// first occurrence.
-fn group_operators(
-    task: &Task,
-    pattern: &Pattern,
-    index: &EffectIndex,
-) -> Vec<(Box<[Condition]>, Vec<OpId>)> {
-    let conditions = |operator: &Operator| -> Box<[Condition]> {
-        let on = |&var| Condition { pre: operator.pre_on(var), eff: operator.eff_on(var) };
-        pattern.variables().iter().map(on).collect()
-    };
-    let mut groups: Vec<(Box<[Condition]>, Vec<OpId>)> = Vec::new();
-    let mut index_of = FxHashMap::default();
-    for o in index.operators(pattern) {
-        let conditions = conditions(task.operator(o));
-        let i = *index_of.entry(conditions.clone()).or_insert_with(|| {
-            groups.push((conditions, Vec::new()));
-            groups.len() - 1
-        });
-        groups[i].1.push(o);
-    }
-    groups
-}
-
-/// How many steps [`push_steps`] appends at most.
-fn count_steps(radix: &Radix, conditions: &[Condition]) -> usize {
-    let free = |c: &Condition, digit: &Digit| c.pre.is_none().then_some(digit.size as usize);
-    let mentioned = |c: &Condition| c.pre.is_some() || c.eff.is_some();
-    let is_single = conditions.iter().filter(|c| mentioned(c)).count() == 1;
-    conditions
-        .iter()
-        .zip(&radix.digits)
-        .filter(|(c, _)| !is_single || mentioned(c))
-        .filter_map(|(c, digit)| free(c, digit))
-        .fold(1, usize::saturating_mul)
-}
-
-/// Appends the state-changing transitions of one label.
-fn push_steps(radix: &Radix, conditions: &[Condition], label: u32, steps: &mut Vec<Step>) {
-    let mentioned = |c: &Condition| c.pre.is_some() || c.eff.is_some();
-    if conditions.iter().filter(|c| mentioned(c)).count() == 1 {
-        let digit = conditions.iter().position(mentioned).expect("one variable is mentioned");
-        let Condition { pre, eff } = conditions[digit];
-        let to = eff.expect("a label has an effect on the pattern");
-        let from = pre.map_or(0..radix.digits[digit].size, |value| value..value + 1);
-        steps.extend(from.filter(|&from| from != to).map(|from| Step::Single {
-            digit,
-            from,
-            to,
-            label,
-        }));
-        return;
-    }
-    let free = |(i, c): (usize, &Condition)| c.pre.is_none().then_some(radix.digits[i]);
-    let free: Vec<Digit> = conditions.iter().enumerate().filter_map(free).collect();
-    let fixed = conditions.iter().zip(&radix.digits);
-    let base = fixed.map(|(c, digit)| c.pre.unwrap_or(0) * digit.place).sum();
-    for_each_combination(base, &free, &mut |from| {
-        let mut to = from;
-        for (condition, digit) in conditions.iter().zip(&radix.digits) {
-            if let Some(value) = condition.eff {
-                to = to - digit.of(from) * digit.place + value * digit.place;
-            }
-        }
-        if from != to {
-            steps.push(Step::Joint { from, to, label });
-        }
-    });
 }
 
 fn goal_states(task: &Task, pattern: &Pattern, radix: &Radix) -> Vec<u32> {
@@ -384,16 +283,4 @@ fn goal_states(task: &Task, pattern: &Pattern, radix: &Radix) -> Vec<u32> {
     let mut goals = Vec::new();
     for_each_combination(base, &free, &mut |state| goals.push(state));
     goals
-}
-
-/// Calls `visit` with every rank that results from setting the free digits (0 in `base`).
-fn for_each_combination(base: u32, free: &[Digit], visit: &mut dyn FnMut(u32)) {
-    match free {
-        [] => visit(base),
-        [digit, rest @ ..] => {
-            for value in 0..digit.size {
-                for_each_combination(base + value * digit.place, rest, visit);
-            }
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 mod blind;
 mod every_state;
+mod hmax;
 mod lazy;
 mod maximum;
 mod schedule;
@@ -11,6 +12,7 @@ mod workshop;
 
 pub use blind::Blind;
 pub use every_state::EveryState;
+pub use hmax::HMax;
 pub use lazy::Lazy;
 pub use maximum::Maximum;
 pub use schedule::ScheduleConfig;

@@ -263,22 +263,9 @@ impl Network {
         self.first_arc.len() - 1
     }
 
-    /// The number of nodes.
-    pub(super) fn num_nodes(&self) -> usize {
-        self.first_arc.len()
-    }
-
     /// The slots of each label that occurs.
     pub(super) fn labels(&self) -> impl Iterator<Item = Range<u32>> {
         self.labels.iter().map(|(_, slots)| slots.clone())
-    }
-
-    /// All arcs: tail, label (its position in [`Network::labels`]), head.
-    pub(super) fn arcs(&self) -> impl Iterator<Item = (usize, usize, usize)> {
-        self.first_arc.windows(2).enumerate().flat_map(|(tail, range)| {
-            let arcs = &self.arcs[range[0] as usize..range[1] as usize];
-            arcs.iter().map(move |arc| (tail, arc.label as usize, arc.head as usize))
-        })
     }
 
     /// What a place in the table of known networks takes, roughly.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::task::{Atom, Cost, ObjectId, PredicateId, SchemaId, index_type};
 
+use super::error::PddlReport;
 use super::source::{Source, Span};
 
 index_type!(/** Index of a type of the domain; 0 is `object`. */ TypeId);
@@ -46,6 +47,8 @@ pub struct Domain {
     pub actions: Vec<ActionSchema>,
     /// The rules of derived predicates.
     pub derived: Vec<DerivedRule>,
+    /// What is accepted, but perhaps not meant that way.
+    pub warnings: Vec<PddlReport>,
 }
 
 /// A type and its place in the hierarchy.
@@ -246,6 +249,8 @@ pub struct Problem {
     pub num_goal_variables: usize,
     /// Whether the task minimises `total-cost`; otherwise every action costs 1.
     pub minimize_total_cost: bool,
+    /// What is accepted, but perhaps not meant that way.
+    pub warnings: Vec<PddlReport>,
 }
 
 impl Domain {

@@ -4,25 +4,59 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::task::PredicateId;
-
 use super::ast::{
-    ActionSchema, Condition, DerivedRule, Domain, Effect, Function, FunctionId, Object, Parameter,
-    Predicate, Type, TypeId, TypeUnion,
+    ActionSchema, Condition, Domain, Effect, Function, FunctionId, Object, Predicate, TypeUnion,
 };
-use super::error::{PddlError, did_you_mean};
+use super::derived::{check_effects, check_strata, derived_rule};
+use super::error::{PddlError, PddlReport, did_you_mean};
 use super::sexpr::{self, Node};
 use super::source::{Source, Span};
-use super::symbols::{Scope, Symbols, count_arguments};
+use super::symbols::{Scope, Symbols};
+use super::types::types;
 
 const SECTIONS: [&str; 7] =
     [":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived"];
+
+/// The requirements of PDDL 1.2 to 3.1 and PDDL+.
+const REQUIREMENTS: [&str; 30] = [
+    ":strips",
+    ":typing",
+    ":negative-preconditions",
+    ":disjunctive-preconditions",
+    ":equality",
+    ":existential-preconditions",
+    ":universal-preconditions",
+    ":quantified-preconditions",
+    ":conditional-effects",
+    ":adl",
+    ":derived-predicates",
+    ":action-costs",
+    ":fluents",
+    ":numeric-fluents",
+    ":object-fluents",
+    ":durative-actions",
+    ":duration-inequalities",
+    ":continuous-effects",
+    ":timed-initial-literals",
+    ":timed-initial-fluents",
+    ":preferences",
+    ":constraints",
+    ":goal-utilities",
+    ":time",
+    ":domain-axioms",
+    ":subgoal-through-axioms",
+    ":safety-constraints",
+    ":open-world",
+    ":true-negation",
+    ":ucpop",
+];
 
 /// Reads the domain that `source` defines; other definitions in it are left alone.
 pub fn parse_domain(source: Source) -> Result<Domain, PddlError> {
     let lower = source.text().to_ascii_lowercase();
     let nodes = sexpr::read(&source, &lower)?;
-    let definition = find_definition(&source, &nodes, "domain")?;
+    let mut warnings = Vec::new();
+    let definition = find_definition(&source, &nodes, "domain", &mut warnings)?;
     let sections = Sections::new(&source, definition.sections, &SECTIONS)?;
 
     let mut domain = Domain {
@@ -35,15 +69,10 @@ pub fn parse_domain(source: Source) -> Result<Domain, PddlError> {
         functions: vec![Function { name: "total-cost".to_string(), parameters: Vec::new() }],
         actions: Vec::new(),
         derived: Vec::new(),
+        warnings: Vec::new(),
     };
-    for section in sections.named(":requirements") {
-        for node in sections.body(section) {
-            let symbols = Symbols::new(&source, &domain, &[]);
-            let word = symbols.word(node, "a requirement such as `:strips`")?.to_string();
-            domain.requirements.push(word);
-        }
-    }
-    domain.types = types(&source, &sections)?;
+    domain.requirements = requirements(&source, &sections, &mut warnings)?;
+    domain.types = types(&source, &sections, &mut warnings)?;
     for section in sections.named(":constants") {
         let symbols = Symbols::new(&source, &domain, &[]);
         let constants = objects(&symbols, sections.body(section), &domain.constants)?;
@@ -74,35 +103,68 @@ pub fn parse_domain(source: Source) -> Result<Domain, PddlError> {
     for section in sections.named(":derived") {
         derived.push(derived_rule(&symbols, section)?);
     }
+    check_strata(&symbols, &derived)?;
     let mut actions: Vec<ActionSchema> = Vec::new();
     for section in sections.named(":action") {
         let action = action(&symbols, section)?;
         if let Some(first) = actions.iter().find(|a| a.name == action.name) {
             return Err(symbols.declared_twice("action", &action.name, action.span, first.span));
         }
-        check_derived_effects(&symbols, &action.effect, &derived)?;
+        check_effects(&symbols, &action.effect, &derived)?;
         actions.push(action);
     }
     domain.actions = actions;
     domain.derived = derived;
+    domain.warnings = warnings;
     Ok(domain)
+}
+
+/// The words of `:requirements`; one that PDDL does not have is only worth a warning, because
+/// what counts is what the file uses.
+pub(crate) fn requirements(
+    source: &Source,
+    sections: &Sections<'_, '_>,
+    warnings: &mut Vec<PddlReport>,
+) -> Result<Vec<String>, PddlError> {
+    let mut out = Vec::new();
+    for node in sections.named(":requirements").flat_map(|section| sections.body(section)) {
+        let Some(word) = node.word() else {
+            return Err(PddlError::new(
+                source,
+                node.span,
+                format!("unexpected {}", node.describe()),
+            )
+            .expected("a requirement such as `:strips`"));
+        };
+        if !REQUIREMENTS.contains(&word) {
+            let message = format!("unknown requirement `{word}`");
+            let near = did_you_mean(word, REQUIREMENTS.iter().copied());
+            warnings.push(PddlError::new(source, node.span, message).hint_if(near).into_warning());
+        }
+        out.push(word.to_string());
+    }
+    Ok(out)
 }
 
 /// A `(define (KIND NAME) SECTION …)`.
 pub(crate) struct Definition<'n, 't> {
     pub(crate) name: String,
+    /// Where kind and name stand.
+    pub(crate) title: Span,
     pub(crate) sections: &'n [Node<'t>],
 }
 
-/// The first definition of this kind in a file.
+/// The first definition of this kind in a file; whatever follows it and is no definition of
+/// another kind gives a warning.
 pub(crate) fn find_definition<'n, 't>(
     source: &Source,
     nodes: &'n [Node<'t>],
     kind: &str,
+    warnings: &mut Vec<PddlReport>,
 ) -> Result<Definition<'n, 't>, PddlError> {
     let form = format!("`(define ({kind} NAME) …)`");
     let mut other: Option<(Span, &str)> = None;
-    for node in nodes {
+    for (i, node) in nodes.iter().enumerate() {
         let error = |span: Span, found: String| {
             PddlError::new(source, span, format!("unexpected {found}")).expected(&form)
         };
@@ -124,7 +186,17 @@ pub(crate) fn find_definition<'n, 't>(
             return Err(error(title.span, title.describe()));
         };
         if title_kind == kind {
-            return Ok(Definition { name: name.to_string(), sections });
+            let is_other = |node: &&Node<'_>| match node.list() {
+                Some([define, title, ..]) => {
+                    define.word() == Some("define") && title.head().is_some_and(|k| k != kind)
+                }
+                _ => false,
+            };
+            if let Some(node) = nodes[i + 1..].iter().find(|node| !is_other(node)) {
+                let message = format!("what follows the definition of the {kind} is ignored");
+                warnings.push(PddlError::new(source, head_span(node), message).into_warning());
+            }
+            return Ok(Definition { name: name.to_string(), title: title.span, sections });
         }
         other.get_or_insert((title.span, title_kind));
     }
@@ -190,69 +262,29 @@ impl<'n, 't> Sections<'n, 't> {
         self.nodes.iter().filter(move |(h, _)| *h == head).map(|&(_, node)| node)
     }
 
+    /// The section with this head, which may occur only once.
+    pub(crate) fn single(
+        &self,
+        source: &Source,
+        head: &str,
+    ) -> Result<Option<&'n Node<'t>>, PddlError> {
+        let mut sections = self.named(head);
+        let first = sections.next();
+        match (first, sections.next()) {
+            (Some(first), Some(second)) => {
+                let span = |node: &Node<'_>| node.list().map_or(node.span, |nodes| nodes[0].span);
+                let line = source.locate(first.span.start).line;
+                Err(PddlError::new(source, span(second), format!("a second `{head}`"))
+                    .hint(format!("the first one is in line {line}; join them")))
+            }
+            _ => Ok(first),
+        }
+    }
+
     /// What follows the head of a section.
     pub(crate) fn body(&self, section: &'n Node<'t>) -> &'n [Node<'t>] {
         section.list().map_or(&[], |nodes| &nodes[1..])
     }
-}
-
-/// The type hierarchy; supertypes that are only mentioned are declared by that.
-fn types(source: &Source, sections: &Sections<'_, '_>) -> Result<Vec<Type>, PddlError> {
-    let error = |node: &Node<'_>| {
-        PddlError::new(source, node.span, format!("unexpected {}", node.describe()))
-            .expected("a type, as in `(:types truck plane - vehicle place)`")
-    };
-    let mut names: Vec<String> = vec!["object".to_string()];
-    let mut ids: FxHashMap<String, TypeId> = FxHashMap::default();
-    ids.insert("object".to_string(), TypeId::OBJECT);
-    let mut parents: Vec<Vec<TypeId>> = vec![Vec::new()];
-    let mut declare = |name: &str, parents: &mut Vec<Vec<TypeId>>| {
-        *ids.entry(name.to_string()).or_insert_with(|| {
-            names.push(name.to_string());
-            parents.push(Vec::new());
-            TypeId::from(names.len() - 1)
-        })
-    };
-    for section in sections.named(":types") {
-        let mut open: Vec<TypeId> = Vec::new();
-        let mut nodes = sections.body(section).iter();
-        while let Some(node) = nodes.next() {
-            let word = node.word().ok_or_else(|| error(node))?;
-            if word != "-" {
-                open.push(declare(word, &mut parents));
-                continue;
-            }
-            let parent = nodes.next().ok_or_else(|| error(node))?;
-            let words: Vec<&str> = match parent.list() {
-                None => parent.word().into_iter().collect(),
-                Some([either, rest @ ..]) if either.word() == Some("either") => {
-                    rest.iter().filter_map(|n| n.word()).collect()
-                }
-                Some(_) => return Err(error(parent)),
-            };
-            for word in words {
-                let id = declare(word, &mut parents);
-                for child in &open {
-                    parents[child.index()].push(id);
-                }
-            }
-            open.clear();
-        }
-    }
-    let count = names.len();
-    let mut types: Vec<Type> = Vec::with_capacity(count);
-    for (i, name) in names.into_iter().enumerate() {
-        let mut reached = vec![false; count];
-        let mut stack = vec![TypeId::from(i), TypeId::OBJECT];
-        while let Some(id) = stack.pop() {
-            if !std::mem::replace(&mut reached[id.index()], true) {
-                stack.extend(&parents[id.index()]);
-            }
-        }
-        let ancestors = (0..count).filter(|&t| reached[t]).map(TypeId::from).collect();
-        types.push(Type { name, ancestors });
-    }
-    Ok(types)
 }
 
 /// `known` and the objects of a typed list; an object may be repeated with the same type.
@@ -286,7 +318,7 @@ pub(crate) fn objects(
 }
 
 /// `(NAME ?x - type …)`: name, its position and the types of the parameters.
-fn declaration<'t>(
+pub(super) fn declaration<'t>(
     symbols: &Symbols<'_>,
     node: &Node<'t>,
     kind: &str,
@@ -384,70 +416,4 @@ fn action(symbols: &Symbols<'_>, section: &Node<'_>) -> Result<ActionSchema, Pdd
         precondition,
         effect,
     })
-}
-
-/// `(:derived (PREDICATE ?x …) CONDITION)`.
-fn derived_rule(symbols: &Symbols<'_>, section: &Node<'_>) -> Result<DerivedRule, PddlError> {
-    let form = "`(:derived (PREDICATE ?x …) CONDITION)`";
-    let Some([head, atom, condition]) = section.list() else {
-        let span = section.list().map_or(section.span, |nodes| nodes[0].span);
-        return Err(symbols.error(span, "a derived predicate has two parts").expected(form));
-    };
-    let (name, span, types) = declaration(symbols, atom, "derived predicate")?;
-    let Some(predicate) = symbols.domain.predicate(name) else {
-        let names = symbols.domain.predicates.iter().map(|p| p.name.as_str());
-        return Err(symbols
-            .error(span, format!("undeclared predicate `{name}`"))
-            .expected("a predicate listed in `(:predicates …)`")
-            .hint_if(did_you_mean(name, names)));
-    };
-    let declared = &symbols.domain.predicates[predicate.index()].parameters;
-    if declared.len() != types.len() {
-        return Err(symbols
-            .error(span, format!("predicate `{name}` is given {}", count_arguments(types.len())))
-            .expected(count_arguments(declared.len())));
-    }
-    let mut scope = Scope::default();
-    // The head is a typed list behind the predicate's name.
-    let variables = Node {
-        span: atom.span,
-        kind: sexpr::NodeKind::List(atom.list().map_or(Vec::new(), |nodes| nodes[1..].to_vec())),
-    };
-    let mut parameters: Vec<Parameter> = symbols.parameters(&variables, &mut scope)?;
-    for (parameter, types) in parameters.iter_mut().zip(declared) {
-        // An untyped variable takes the type of the declaration.
-        if parameter.types == [TypeId::OBJECT] {
-            parameter.types.clone_from(types);
-        }
-    }
-    scope.open(&parameters);
-    let condition = symbols.condition(condition, &mut scope)?;
-    let num_variables = scope.num_variables();
-    Ok(DerivedRule { predicate, parameters, num_variables, condition, span: head.span })
-}
-
-/// Derived predicates change by their rules only.
-fn check_derived_effects(
-    symbols: &Symbols<'_>,
-    effect: &Effect,
-    derived: &[DerivedRule],
-) -> Result<(), PddlError> {
-    match effect {
-        Effect::And(parts) => {
-            parts.iter().try_for_each(|part| check_derived_effects(symbols, part, derived))
-        }
-        Effect::Forall(_, body, _) | Effect::When(_, body, _) => {
-            check_derived_effects(symbols, body, derived)
-        }
-        Effect::Add(atom) | Effect::Delete(atom) => {
-            let is_derived = |p: PredicateId| derived.iter().any(|rule| rule.predicate == p);
-            if is_derived(atom.predicate) {
-                let name = &symbols.domain.predicates[atom.predicate.index()].name;
-                let message = format!("an action cannot change the derived predicate `{name}`");
-                return Err(symbols.error(atom.span, message));
-            }
-            Ok(())
-        }
-        Effect::Increase(_) => Ok(()),
-    }
 }

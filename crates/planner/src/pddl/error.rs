@@ -1,4 +1,4 @@
-//! The error of the PDDL front end: where, what, what was expected, and a hint.
+//! Errors and warnings of the PDDL front end: where, what, what was expected, and a hint.
 
 use std::fmt;
 
@@ -14,12 +14,13 @@ pub enum PddlErrorKind {
     Invalid,
     /// The text is PDDL, but uses a construct that this planner does not support.
     Unsupported,
+    /// The text is accepted, but perhaps not meant that way.
+    Warning,
 }
 
 /// Why a PDDL text was not accepted.
 ///
-/// Displays as a report of several lines: position and message, the line with a caret, what was
-/// expected, and a hint. Its parts are those of [`PddlReport`].
+/// Displays as its [`PddlReport`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PddlError {
     report: Box<PddlReport>,
@@ -33,10 +34,13 @@ impl std::ops::Deref for PddlError {
     }
 }
 
-/// The parts of a [`PddlError`].
+/// What is wrong with a PDDL text, or may be.
+///
+/// Displays as several lines: position and message, the line with a caret, what was expected, and
+/// a hint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PddlReport {
-    /// Whether the text is wrong or unsupported.
+    /// Whether the text is wrong, unsupported or merely strange.
     pub kind: PddlErrorKind,
     /// The name of the file.
     pub file: String,
@@ -93,6 +97,12 @@ impl PddlError {
         error
     }
 
+    /// The report as that of a warning.
+    pub(crate) fn into_warning(mut self) -> PddlReport {
+        self.report.kind = PddlErrorKind::Warning;
+        *self.report
+    }
+
     pub(crate) fn expected(mut self, expected: impl Into<String>) -> PddlError {
         self.report.expected = Some(expected.into());
         self
@@ -110,6 +120,12 @@ impl PddlError {
 }
 
 impl fmt::Display for PddlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.report.fmt(f)
+    }
+}
+
+impl fmt::Display for PddlReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());

@@ -6,9 +6,11 @@
 //! disjunctive and quantified conditions, universal and conditional effects, derived predicates,
 //! `:action-costs`.
 //! Guarantees: no input makes it panic, hang or overflow the stack; every error is a
-//! [`PddlError`] that shows the place, what was expected and, where possible, a hint.
+//! [`PddlError`] that shows the place, what was expected and, where possible, a hint; what is
+//! accepted although it is probably a mistake is listed as warnings of domain and problem.
 
 mod ast;
+mod derived;
 mod domain;
 mod error;
 mod formula;
@@ -16,6 +18,7 @@ mod problem;
 mod sexpr;
 mod source;
 mod symbols;
+mod types;
 
 pub use ast::{
     ActionSchema, AtomSchema, Condition, DerivedRule, Domain, Effect, Function, FunctionId,

@@ -6,8 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::task::{Atom, Cost, ObjectId};
 
-use super::ast::{Condition, Domain, FunctionId, Problem, Term};
-use super::domain::{Sections, find_definition, objects};
+use super::ast::{Domain, FunctionId, Problem, Term};
+use super::domain::{Sections, find_definition, objects, requirements};
 use super::error::PddlError;
 use super::sexpr::{self, Node};
 use super::source::{Source, Span};
@@ -20,8 +20,10 @@ const SECTIONS: [&str; 7] =
 pub fn parse_problem(source: Source, domain: &Domain) -> Result<Problem, PddlError> {
     let lower = source.text().to_ascii_lowercase();
     let nodes = sexpr::read(&source, &lower)?;
-    let definition = find_definition(&source, &nodes, "problem")?;
+    let mut warnings = Vec::new();
+    let definition = find_definition(&source, &nodes, "problem", &mut warnings)?;
     let sections = Sections::new(&source, definition.sections, &SECTIONS)?;
+    requirements(&source, &sections, &mut warnings)?;
 
     let mut all_objects = domain.constants.clone();
     for section in sections.named(":objects") {
@@ -33,33 +35,31 @@ pub fn parse_problem(source: Source, domain: &Domain) -> Result<Problem, PddlErr
         check_domain_name(&symbols, sections.body(section))?;
     }
     let mut init = Init::default();
-    for section in sections.named(":init") {
-        for node in sections.body(section) {
-            init.entry(&symbols, node)?;
-        }
-    }
-    let mut scope = Scope::default();
-    let mut goal: Option<(Condition, Span)> = None;
-    for section in sections.named(":goal") {
-        let [node] = sections.body(section) else {
-            return Err(symbols
-                .error(head_span(section), "the goal is not one condition")
-                .expected("`(:goal CONDITION)`")
-                .hint("join several conditions by `(and …)`"));
-        };
-        if goal.is_some() {
-            return Err(symbols.error(head_span(section), "a second `:goal`"));
-        }
-        goal = Some((symbols.condition(node, &mut scope)?, node.span));
-    }
-    let Some((goal, goal_span)) = goal else {
-        let message = format!("problem `{}` has no goal", definition.name);
-        return Err(symbols.error(nodes[0].span, message).expected("`(:goal CONDITION)`"));
+    let Some(section) = sections.single(&source, ":init")? else {
+        let message = format!("problem `{}` has no initial state", definition.name);
+        return Err(symbols
+            .error(definition.title, message)
+            .expected("`(:init ATOM …)`")
+            .hint("write `(:init)` if every atom is false at first"));
     };
-    let mut minimize_total_cost = false;
-    for section in sections.named(":metric") {
+    for node in sections.body(section) {
+        init.entry(&symbols, node)?;
+    }
+    let Some(section) = sections.single(&source, ":goal")? else {
+        let message = format!("problem `{}` has no goal", definition.name);
+        return Err(symbols.error(definition.title, message).expected("`(:goal CONDITION)`"));
+    };
+    let [goal] = sections.body(section) else {
+        return Err(symbols
+            .error(head_span(section), "the goal is not one condition")
+            .expected("`(:goal CONDITION)`")
+            .hint("join several conditions by `(and …)`"));
+    };
+    let mut scope = Scope::default();
+    let (goal, goal_span) = (symbols.condition(goal, &mut scope)?, goal.span);
+    let metric = sections.single(&source, ":metric")?;
+    if let Some(section) = metric {
         check_metric(&symbols, section, sections.body(section))?;
-        minimize_total_cost = true;
     }
     Ok(Problem {
         name: definition.name,
@@ -69,8 +69,9 @@ pub fn parse_problem(source: Source, domain: &Domain) -> Result<Problem, PddlErr
         goal,
         goal_span,
         num_goal_variables: scope.num_variables(),
-        minimize_total_cost,
+        minimize_total_cost: metric.is_some(),
         objects: all_objects,
+        warnings,
     })
 }
 
@@ -152,6 +153,12 @@ impl Init {
             }
             _ => {
                 let schema = symbols.atom(node, &Scope::default())?;
+                if symbols.domain.derived.iter().any(|rule| rule.predicate == schema.predicate) {
+                    let message = format!("{} is derived by rules", node.describe());
+                    return Err(symbols
+                        .error(node.span, message)
+                        .hint("leave it out: what holds initially follows from the other atoms"));
+                }
                 let atom = schema.ground(&[]);
                 if self.seen.insert(atom.clone()) {
                     self.atoms.push(atom);

@@ -123,6 +123,8 @@ fn word_length(source: &Source, text: &str, at: usize) -> Result<usize, PddlErro
     for (i, c) in text[at..].char_indices() {
         let bad = match c {
             '(' | ')' | ';' | ' ' | '\t' | '\n' | '\r' | '\u{c}' => return Ok(i),
+            // A variable needs no space before it: `(aircraft?a)`.
+            '?' if i > 0 => return Ok(i),
             '\u{fffd}' => "a byte that is not UTF-8".to_string(),
             ',' | '"' | '\'' | '`' | '{' | '}' | '|' | '\\' => {
                 format!("unexpected character `{c}`")

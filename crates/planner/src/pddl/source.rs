@@ -37,9 +37,10 @@ pub struct Location {
 impl Source {
     /// Makes a source from the bytes of a file.
     ///
-    /// Bytes that are not UTF-8 become U+FFFD, which the lexer accepts in comments only (files of
-    /// past planning competitions hold Latin-1 comments).
+    /// A byte-order mark is skipped. Bytes that are not UTF-8 become U+FFFD, which the lexer
+    /// accepts in comments only (files of past planning competitions hold Latin-1 comments).
     pub fn new(name: impl Into<String>, bytes: &[u8]) -> Source {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         Source { name: name.into(), text: String::from_utf8_lossy(bytes).into_owned() }
     }
 

@@ -48,6 +48,7 @@ impl Plan {
     /// Executes the plan from the initial state; checks preconditions, goal and cost.
     pub fn check(&self, task: &Task) -> Result<(), CheckError> {
         let mut state = task.initial.clone();
+        derive(task, &mut state);
         let broken = |facts: &[Fact], state: &[Value]| {
             let fact = facts.iter().find(|fact| state[fact.var.index()] != fact.value)?;
             Some(task.fact_name(*fact))
@@ -63,9 +64,14 @@ impl Plan {
                 let operator = task.operator_name(op);
                 return Err(CheckError::NotApplicable { step, operator, fact });
             }
-            for fact in &operator.eff {
+            let holds = |fact: &Fact| state[fact.var.index()] == fact.value;
+            let happens = operator.conditional.iter().filter(|e| e.condition.iter().all(holds));
+            let changes: Vec<Fact> =
+                operator.eff.iter().copied().chain(happens.map(|e| e.fact)).collect();
+            for fact in changes {
                 state[fact.var.index()] = fact.value;
             }
+            derive(task, &mut state);
             cost += u128::from(operator.cost);
         }
         if let Some(fact) = broken(&task.goal, &state) {
@@ -75,6 +81,35 @@ impl Plan {
             return Err(CheckError::WrongCost { claimed: self.cost, actual: cost });
         }
         Ok(())
+    }
+}
+
+/// Gives derived variables their values: layer by layer, until no axiom changes anything.
+fn derive(task: &Task, state: &mut [Value]) {
+    let mut layers = Vec::new();
+    for (value, variable) in state.iter_mut().zip(&task.variables) {
+        if let Some(derivation) = variable.derived {
+            *value = derivation.default;
+            layers.push(derivation.layer);
+        }
+    }
+    layers.sort_unstable();
+    layers.dedup();
+    for layer in layers {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for axiom in &task.axioms {
+                let var = axiom.head.var.index();
+                if task.variables[var].derived.is_some_and(|d| d.layer == layer)
+                    && state[var] != axiom.head.value
+                    && axiom.condition.iter().all(|f| state[f.var.index()] == f.value)
+                {
+                    state[var] = axiom.head.value;
+                    changed = true;
+                }
+            }
+        }
     }
 }
 

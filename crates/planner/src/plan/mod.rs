@@ -1,6 +1,8 @@
 //! Plans: their file format and their independent validation.
 
 mod check;
+#[cfg(test)]
+mod exhaustive;
 mod validate;
 mod world;
 

@@ -14,6 +14,7 @@ use crate::task::{Atom, ObjectId, PredicateId};
 type Args = Box<[ObjectId]>;
 
 /// The true atoms, by predicate.
+#[derive(Clone)]
 pub(super) struct World<'a> {
     domain: &'a Domain,
     problem: &'a Problem,
@@ -56,6 +57,14 @@ impl<'a> World<'a> {
         }
         world.derive();
         Ok(world)
+    }
+
+    /// The true atoms, derived ones included.
+    #[cfg(test)]
+    pub(super) fn true_atoms(&self) -> std::collections::BTreeSet<Atom> {
+        let predicates = self.atoms.iter().enumerate();
+        let atoms = predicates.flat_map(|(p, all)| all.iter().map(move |args| (p, args.clone())));
+        atoms.map(|(p, args)| Atom { predicate: PredicateId::from(p), args }).collect()
     }
 
     /// Collects what an effect does in this state; `increase` is told of each cost effect.

@@ -14,6 +14,7 @@ use std::time::Instant;
 use super::limits::{MAX_INTERVAL, Ticker};
 use super::nodes::SearchNodes;
 use super::open_list::OpenList;
+use super::progression::Progression;
 use super::registry::{StateId, StateRegistry, hash_words};
 use super::{Config, Outcome, SearchResult, Statistics, Stop};
 use crate::heuristic::{Estimate, Heuristic, Verdict, Visit};
@@ -54,6 +55,8 @@ struct Search<'a, 'c, H: ?Sized> {
     generator: SuccessorGenerator,
     operators: Vec<PackedOperator>,
     effects: Vec<WordEffect>,
+    /// Conditional effects and axioms, in tasks that have them.
+    progression: Option<Progression>,
     goal: Vec<WordCondition>,
 
     registry: StateRegistry,
@@ -99,7 +102,8 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             generator: SuccessorGenerator::new(task, &packer),
             operators,
             effects,
-            goal: packer.goal(task),
+            progression: Progression::new(task, &packer),
+            goal: packer.conditions(&task.goal),
             registry: StateRegistry::new(packer.words()),
             nodes: SearchNodes::new(),
             open: OpenList::new(),
@@ -232,6 +236,14 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
                 self.reach_again(id, parent, op, child_g);
                 continue;
             }
+            if self.progression.is_some() {
+                self.packer.unpack(child, &mut batch.values);
+                result = self.reach_first(id, parent, op, child_g, &batch.values);
+                if result.is_err() {
+                    break;
+                }
+                continue;
+            }
             // The successor's values differ from the parent's in the effects only.
             let effects = &self.task.operator(op).eff;
             for fact in effects {
@@ -265,6 +277,9 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             let range = operator.first_effect as usize..operator.last_effect as usize;
             for effect in &self.effects[range] {
                 effect.apply(child);
+            }
+            if let Some(progression) = &mut self.progression {
+                progression.complete(op, &self.packer, &batch.parent, child);
             }
             let hash = hash_words(child);
             self.registry.prefetch_slot(hash);

@@ -8,6 +8,7 @@ mod chunks;
 mod limits;
 mod nodes;
 mod open_list;
+mod progression;
 mod registry;
 
 pub use astar::astar;

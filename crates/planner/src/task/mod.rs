@@ -4,10 +4,12 @@
 //! It keeps the lifted origin of each fact (its atom) and of each operator (its schema and
 //! arguments), because graphs and features are defined on them.
 
+mod axioms;
 mod packing;
 mod successors;
 mod walk;
 
+pub use axioms::{AxiomEvaluator, AxiomScratch};
 pub use packing::{StatePacker, WordCondition, WordEffect};
 pub use successors::{SuccessorGenerator, SuccessorStack};
 pub use walk::RandomWalk;
@@ -103,6 +105,17 @@ pub struct Variable {
     pub name: String,
     /// The meaning of each value; its length is the domain size.
     pub values: Vec<FactMeaning>,
+    /// How axioms determine its value; `None` for variables that operators change.
+    pub derived: Option<Derivation>,
+}
+
+/// How a derived variable gets its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Derivation {
+    /// Its layer: its axioms depend on lower layers, and on default values of lower layers only.
+    pub layer: u32,
+    /// The value it has unless an axiom gives it another one.
+    pub default: Value,
 }
 
 impl Variable {
@@ -112,7 +125,7 @@ impl Variable {
     }
 }
 
-/// A ground operator without conditional effects.
+/// A ground operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operator {
     /// The action schema it instantiates (`sch` of the paper).
@@ -121,10 +134,31 @@ pub struct Operator {
     pub args: Box<[ObjectId]>,
     /// All preconditions, sorted by variable, at most one per variable.
     pub pre: Box<[Fact]>,
-    /// All effects, sorted by variable, at most one per variable.
+    /// The effects without conditions, sorted by variable, at most one per variable.
     pub eff: Box<[Fact]>,
+    /// The effects with conditions; they follow those without, and where several give a variable
+    /// different values, the last one that happens counts.
+    pub conditional: Box<[ConditionalEffect]>,
     /// The cost of applying it.
     pub cost: Cost,
+}
+
+/// An effect that happens if a condition holds in the state before.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ConditionalEffect {
+    /// What must hold, sorted by variable, at most one fact per variable; not empty.
+    pub condition: Box<[Fact]>,
+    /// What is true afterwards.
+    pub fact: Fact,
+}
+
+/// A rule for a derived variable: while the condition holds, it has this value.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Axiom {
+    /// The derived fact, which is not the default.
+    pub head: Fact,
+    /// What must hold, sorted by variable, at most one fact per variable.
+    pub condition: Box<[Fact]>,
 }
 
 impl Operator {
@@ -133,7 +167,7 @@ impl Operator {
         value_on(&self.pre, var)
     }
 
-    /// The value the operator gives to `var`, if it gives one.
+    /// The value the operator gives to `var` without a condition, if it gives one.
     pub fn eff_on(&self, var: VarId) -> Option<Value> {
         value_on(&self.eff, var)
     }
@@ -143,10 +177,23 @@ impl Operator {
         self.pre.iter().all(|fact| state[fact.var.index()] == fact.value)
     }
 
-    /// Gives the state the values of its effects.
-    pub fn apply(&self, state: &mut [Value]) {
+    /// The variables that it may change, each at least once.
+    pub fn affected(&self) -> impl Iterator<Item = VarId> {
+        let conditional = self.conditional.iter().map(|effect| effect.fact.var);
+        self.eff.iter().map(|fact| fact.var).chain(conditional)
+    }
+
+    /// Gives `after` the values of the effects that happen in `before`; derived variables keep
+    /// their values.
+    #[inline]
+    pub fn apply(&self, before: &[Value], after: &mut [Value]) {
         for fact in &self.eff {
-            state[fact.var.index()] = fact.value;
+            after[fact.var.index()] = fact.value;
+        }
+        for ConditionalEffect { condition, fact } in &self.conditional {
+            if condition.iter().all(|c| before[c.var.index()] == c.value) {
+                after[fact.var.index()] = fact.value;
+            }
         }
     }
 }
@@ -162,7 +209,9 @@ pub struct Task {
     pub variables: Vec<Variable>,
     /// The ground operators.
     pub operators: Vec<Operator>,
-    /// The initial state: one value per variable.
+    /// The axioms that determine the derived variables.
+    pub axioms: Vec<Axiom>,
+    /// The initial state: one value per variable, derived ones included.
     pub initial: Vec<Value>,
     /// The goal: a partial assignment, in the order of the `.sas` file.
     pub goal: Vec<Fact>,
@@ -206,6 +255,32 @@ impl Task {
     #[inline]
     pub fn is_goal(&self, state: &[Value]) -> bool {
         self.goal.iter().all(|fact| state[fact.var.index()] == fact.value)
+    }
+
+    /// The state that applying an operator leads to.
+    ///
+    /// Takes time linear in the axioms; who applies many operators uses
+    /// [`Operator::apply`] and an [`AxiomEvaluator`].
+    pub fn successor(&self, state: &[Value], op: OpId) -> Vec<Value> {
+        let mut successor = state.to_vec();
+        self.operator(op).apply(state, &mut successor);
+        self.evaluate_axioms(&mut successor);
+        successor
+    }
+
+    /// Gives the derived variables of a state the values that follow from the others.
+    pub fn evaluate_axioms(&self, state: &mut [Value]) {
+        AxiomEvaluator::new(self).evaluate(state, &mut AxiomScratch::default());
+    }
+
+    /// Whether the axioms determine the value of a variable.
+    pub fn is_derived(&self, var: VarId) -> bool {
+        self.variable(var).derived.is_some()
+    }
+
+    /// The number of conditional effects.
+    pub fn num_conditional_effects(&self) -> usize {
+        self.operators.iter().map(|o| o.conditional.len()).sum()
     }
 
     /// The name of an operator as it stands in plan files, without parentheses: `stack a b`.

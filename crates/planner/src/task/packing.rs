@@ -5,7 +5,7 @@
 //! never worse than one word per variable.
 //! Two states are equal iff their words are equal, because unused bits stay zero.
 
-use super::{Operator, Task, Value, VarId};
+use super::{Fact, Operator, Task, Value, VarId};
 
 /// Where each variable lies in a packed state.
 #[derive(Clone, Debug)]
@@ -99,37 +99,42 @@ impl StatePacker {
         }
     }
 
-    /// The effects of an operator, one per word it changes.
+    /// The effects of an operator that have no conditions, one per word they change.
     pub fn effects(&self, operator: &Operator) -> Vec<WordEffect> {
         let mut effects: Vec<WordEffect> = Vec::new();
-        for fact in &operator.eff {
-            let Field { word, shift, mask } = self.fields[fact.var.index()];
-            let (clear, set) = (mask << shift, fact.value << shift);
-            match effects.iter_mut().find(|effect| effect.word == word) {
+        for &fact in &operator.eff {
+            let new = self.effect(fact);
+            match effects.iter_mut().find(|effect| effect.word == new.word) {
                 Some(effect) => {
-                    effect.keep &= !clear;
-                    effect.set |= set;
+                    effect.keep &= new.keep;
+                    effect.set |= new.set;
                 }
-                None => effects.push(WordEffect { word, keep: !clear, set }),
+                None => effects.push(new),
             }
         }
         effects
     }
 
-    /// The goal of a task, one condition per word it constrains.
-    pub fn goal(&self, task: &Task) -> Vec<WordCondition> {
-        let mut goal: Vec<WordCondition> = Vec::new();
-        for fact in &task.goal {
+    /// The effect of giving one variable a value.
+    pub fn effect(&self, fact: Fact) -> WordEffect {
+        let Field { word, shift, mask } = self.fields[fact.var.index()];
+        WordEffect { word, keep: !(mask << shift), set: fact.value << shift }
+    }
+
+    /// The conjunction of facts, one condition per word it constrains.
+    pub fn conditions(&self, facts: &[Fact]) -> Vec<WordCondition> {
+        let mut conditions: Vec<WordCondition> = Vec::new();
+        for fact in facts {
             let new = self.field(fact.var).condition(fact.value);
-            match goal.iter_mut().find(|condition| condition.word == new.word) {
+            match conditions.iter_mut().find(|condition| condition.word == new.word) {
                 Some(condition) => {
                     condition.mask |= new.mask;
                     condition.value |= new.value;
                 }
-                None => goal.push(new),
+                None => conditions.push(new),
             }
         }
-        goal
+        conditions
     }
 }
 
@@ -180,6 +185,7 @@ mod tests {
             .map(|&size| Variable {
                 name: String::new(),
                 values: vec![FactMeaning::NoneOfThose; size],
+                derived: None,
             })
             .collect();
         Task { variables, ..Task::default() }

@@ -210,6 +210,7 @@ mod tests {
             .map(|&size| Variable {
                 name: String::new(),
                 values: vec![FactMeaning::NoneOfThose; size as usize],
+                derived: None,
             })
             .collect();
         let operators = pres
@@ -229,6 +230,7 @@ mod tests {
                     args: Box::new([]),
                     pre: pre.into(),
                     eff: Box::new([]),
+                    conditional: Box::new([]),
                     cost: 1,
                 }
             })

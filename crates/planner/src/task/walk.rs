@@ -2,7 +2,10 @@
 
 use rand::{Rng, RngExt};
 
-use super::{OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task, Value};
+use super::{
+    AxiomEvaluator, AxiomScratch, OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task,
+    Value,
+};
 
 /// Walks through the states of a task, one random applicable operator after the other.
 #[derive(Debug)]
@@ -12,7 +15,10 @@ pub struct RandomWalk<'t> {
     successors: SuccessorGenerator,
     stack: SuccessorStack,
     packed: Vec<u32>,
+    before: Vec<Value>,
     applicable: Vec<OpId>,
+    axioms: AxiomEvaluator,
+    scratch: AxiomScratch,
 }
 
 impl<'t> RandomWalk<'t> {
@@ -24,7 +30,10 @@ impl<'t> RandomWalk<'t> {
             successors: SuccessorGenerator::new(task, &packer),
             stack: SuccessorStack::default(),
             packed: vec![0; packer.words()],
+            before: Vec::new(),
             applicable: Vec::new(),
+            axioms: AxiomEvaluator::new(task),
+            scratch: AxiomScratch::default(),
             packer,
         }
     }
@@ -39,7 +48,10 @@ impl<'t> RandomWalk<'t> {
             return None;
         }
         let op = self.applicable[rng.random_range(0..self.applicable.len())];
-        self.task.operator(op).apply(state);
+        self.before.clear();
+        self.before.extend_from_slice(state);
+        self.task.operator(op).apply(&self.before, state);
+        self.axioms.evaluate(state, &mut self.scratch);
         Some(op)
     }
 }

@@ -1,7 +1,8 @@
 //! Systems of equalities and inequalities between variables and constants.
 //!
 //! A system asks for one alternative of each disjunction such that the equalities chosen are
-//! consistent (no two constants become equal) and refute no clause of inequalities.
+//! consistent (no two constants become equal), refute no clause of inequalities, and make no
+//! variable a constant that must not be one.
 //! Variables that no equality joins count as different.
 
 use smallvec::{SmallVec, smallvec};
@@ -20,6 +21,8 @@ pub(super) struct System {
     disjunctions: Vec<SmallVec<[Pairs; 1]>>,
     /// In each, one pair must differ.
     inequalities: Vec<Pairs>,
+    /// Variables that must not equal a constant.
+    not_constant: Vec<Sym>,
 }
 
 impl System {
@@ -35,9 +38,14 @@ impl System {
         self.inequalities.push(clause);
     }
 
+    pub(super) fn add_not_constant(&mut self, sym: Sym) {
+        self.not_constant.push(sym);
+    }
+
     pub(super) fn add_all(&mut self, other: &System) {
         self.disjunctions.extend_from_slice(&other.disjunctions);
         self.inequalities.extend_from_slice(&other.inequalities);
+        self.not_constant.extend_from_slice(&other.not_constant);
     }
 }
 
@@ -59,25 +67,35 @@ impl Solver {
         sym.0 < self.num_constants
     }
 
+    /// What each of the symbols equals if certain equalities hold: a constant if possible.
+    pub(super) fn representatives(&mut self, equalities: &Pairs, syms: &[Sym]) -> Vec<Sym> {
+        for &(a, b) in equalities {
+            self.unite(a, b);
+        }
+        let roots = syms.iter().map(|&sym| self.root(sym)).collect();
+        self.undo(0);
+        roots
+    }
+
     pub(super) fn is_solvable(&mut self, system: &System) -> bool {
         let mut disjunctions: Vec<&[Pairs]> =
             system.disjunctions.iter().map(SmallVec::as_slice).collect();
         disjunctions.sort_by_key(|alternatives| alternatives.len());
-        let solvable = self.search(&disjunctions, &system.inequalities);
+        let solvable = self.search(&disjunctions, system);
         self.undo(0);
         solvable
     }
 
-    fn search(&mut self, disjunctions: &[&[Pairs]], inequalities: &[Pairs]) -> bool {
+    fn search(&mut self, disjunctions: &[&[Pairs]], system: &System) -> bool {
         let Some((alternatives, rest)) = disjunctions.split_first() else {
-            return inequalities
-                .iter()
-                .all(|clause| clause.iter().any(|&(a, b)| self.root(a) != self.root(b)));
+            let differ = |clause: &Pairs| clause.iter().any(|&(a, b)| self.root(a) != self.root(b));
+            return system.inequalities.iter().all(differ)
+                && system.not_constant.iter().all(|&sym| !self.is_constant(self.root(sym)));
         };
         alternatives.iter().any(|equalities| {
             let mark = self.trail.len();
-            let solvable = equalities.iter().all(|&(a, b)| self.unite(a, b))
-                && self.search(rest, inequalities);
+            let solvable =
+                equalities.iter().all(|&(a, b)| self.unite(a, b)) && self.search(rest, system);
             if !solvable {
                 self.undo(mark);
             }

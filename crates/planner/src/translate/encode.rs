@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 
 use crate::task::{Fact, ObjectId, PredicateId, Value, VarId};
 
+use super::atoms::{Atoms, GroundCondition, GroundLiteral};
+use super::derived::{Derived, Meaning};
 use super::groups::FactId;
-use super::join::ground_args;
 use super::lifted::Literal;
-use super::relation::Relation;
 
 /// A conjunction of facts, sorted by variable.
 pub(super) type Condition = SmallVec<[Fact; 6]>;
@@ -18,19 +18,9 @@ pub(super) type Condition = SmallVec<[Fact; 6]>;
 /// A disjunction of conditions; usually one.
 pub(super) type Disjunction = SmallVec<[Condition; 1]>;
 
-/// A ground literal of a fluent predicate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct GroundLiteral {
-    pub(super) fact: FactId,
-    pub(super) negated: bool,
-}
-
-pub(super) type GroundCondition = SmallVec<[GroundLiteral; 6]>;
-
 /// The variables that facts belong to, and what is mutex.
 pub(super) struct Encoding<'a> {
-    pub(super) relations: &'a [Relation],
-    pub(super) fluent: &'a [bool],
+    pub(super) atoms: Atoms<'a>,
     /// By predicate and row.
     fact_of: Vec<Vec<Option<Fact>>>,
     /// The mutex groups that a fact belongs to, by predicate and row.
@@ -44,9 +34,9 @@ impl<'a> Encoding<'a> {
     pub(super) fn new(
         variables: &[Vec<FactId>],
         groups: &[Vec<FactId>],
-        relations: &'a [Relation],
-        fluent: &'a [bool],
+        atoms: Atoms<'a>,
     ) -> Encoding<'a> {
+        let relations = atoms.relations;
         let mut fact_of: Vec<Vec<Option<Fact>>> =
             relations.iter().map(|r| vec![None; r.len()]).collect();
         for (var, facts) in variables.iter().enumerate() {
@@ -63,8 +53,7 @@ impl<'a> Encoding<'a> {
             }
         }
         Encoding {
-            relations,
-            fluent,
+            atoms,
             fact_of,
             groups_of,
             num_groups: groups.len(),
@@ -85,109 +74,73 @@ impl<'a> Encoding<'a> {
     pub(super) fn none_of_those(&self, var: VarId) -> Fact {
         Fact::new(var, self.range(var) - 1)
     }
-
-    /// The atom, if it is reachable.
-    pub(super) fn find(&self, predicate: PredicateId, args: &[ObjectId]) -> Option<FactId> {
-        let row = self.relations[predicate.index()].find(args)?;
-        Some(FactId { predicate, row })
-    }
-}
-
-/// Whether a literal's atom can change, or what it always is.
-pub(super) enum Ground {
-    Fluent(GroundLiteral),
-    Always(bool),
 }
 
 /// Encodes conditions and operators; holds buffers between calls.
 pub(super) struct Encoder<'a> {
     pub(super) encoding: &'a Encoding<'a>,
+    pub(super) derived: &'a Derived,
     /// The fact that was last seen in each mutex group, and in which condition.
     seen: Vec<(u32, FactId)>,
     stamp: u32,
 }
 
 impl<'a> Encoder<'a> {
-    pub(super) fn new(encoding: &'a Encoding<'a>) -> Encoder<'a> {
+    pub(super) fn new(encoding: &'a Encoding<'a>, derived: &'a Derived) -> Encoder<'a> {
         let nothing = FactId { predicate: PredicateId(u32::MAX), row: u32::MAX };
-        Encoder { encoding, seen: vec![(0, nothing); encoding.num_groups], stamp: 0 }
+        let seen = vec![(0, nothing); encoding.num_groups];
+        Encoder { encoding, derived, seen, stamp: 0 }
     }
 
-    pub(super) fn ground(&self, literal: &Literal, binding: &[ObjectId]) -> Ground {
-        let encoding = self.encoding;
-        let args = ground_args(&literal.args, binding);
-        let found = encoding.find(literal.predicate, &args);
-        match found {
-            Some(fact) if encoding.fluent[literal.predicate.index()] => {
-                Ground::Fluent(GroundLiteral { fact, negated: literal.negated })
-            }
-            _ => Ground::Always(found.is_some() != literal.negated),
-        }
-    }
-
-    /// The fluent part of a conjunction, or nothing if it is statically false.
+    /// The ground form of a conjunction, without derived facts that need no axiom; nothing if it
+    /// is plainly false.
     pub(super) fn ground_condition(
-        &self,
+        &mut self,
         literals: &[Literal],
         binding: &[ObjectId],
     ) -> Option<GroundCondition> {
-        let mut out = GroundCondition::new();
-        for literal in literals {
-            match self.ground(literal, binding) {
-                Ground::Fluent(literal) => out.push(literal),
-                Ground::Always(true) => {}
-                Ground::Always(false) => return None,
+        let condition = self.encoding.atoms.ground_condition(literals, binding)?;
+        self.replace_derived(condition)
+    }
+
+    /// Replaces derived facts by what is equivalent to them, unless that takes more conjunctions
+    /// of facts: negations may not be single facts.
+    pub(super) fn replace_derived(&mut self, literals: GroundCondition) -> Option<GroundCondition> {
+        let derived = self.derived;
+        if derived.is_empty() || !literals.iter().any(|l| derived.contains(l.fact)) {
+            return Some(literals);
+        }
+        let (open, mut out): (GroundCondition, GroundCondition) =
+            literals.into_iter().partition(|l| derived.contains(l.fact));
+        let mut alternatives = self.num_conditions(&out);
+        for literal in open {
+            match derived.meaning(literal) {
+                Meaning::Always(true) => {}
+                Meaning::Always(false) => return None,
+                Meaning::Itself => out.push(literal),
+                Meaning::Conjunction(conjunction) => {
+                    let before = out.len();
+                    out.extend_from_slice(conjunction);
+                    let count = self.num_conditions(&out);
+                    if count > alternatives {
+                        out.truncate(before);
+                        out.push(literal);
+                    } else {
+                        alternatives = count;
+                    }
+                }
             }
         }
         Some(out)
     }
 
-    /// The goal as facts, or nothing if it is impossible.
-    ///
-    /// Requires that the facts it negates have variables of their own.
-    pub(super) fn goal(&mut self, goal: &[Literal]) -> Option<Vec<Fact>> {
-        let condition = self.ground_condition(goal, &[])?;
-        self.conditions(&condition).pop().map(SmallVec::into_vec)
-    }
-
     /// The disjunction of conjunctions of facts that a conjunction of literals is.
     pub(super) fn conditions(&mut self, literals: &[GroundLiteral]) -> Disjunction {
-        self.stamp += 1;
-        let encoding = self.encoding;
-        let mut fixed = Condition::new();
-        for literal in literals.iter().filter(|l| !l.negated) {
-            let fact = literal.fact;
-            for &group in &encoding.groups_of[fact.predicate.index()][fact.row as usize] {
-                let seen = &mut self.seen[group as usize];
-                if seen.0 == self.stamp && seen.1 != fact {
-                    return Disjunction::new();
-                }
-                *seen = (self.stamp, fact);
-            }
-            let Some(fact) = encoding.fact(fact) else { continue };
-            match fixed.iter().find(|f| f.var == fact.var) {
-                None => fixed.push(fact),
-                Some(other) if *other == fact => {}
-                Some(_) => return Disjunction::new(),
-            }
-        }
-        let mut excluded: SmallVec<[Fact; 4]> = SmallVec::new();
-        for literal in literals.iter().filter(|l| l.negated) {
-            let Some(fact) = encoding.fact(literal.fact) else { continue };
-            match fixed.iter().find(|f| f.var == fact.var) {
-                None => excluded.push(fact),
-                Some(other) if *other == fact => return Disjunction::new(),
-                Some(_) => {}
-            }
-        }
-        fixed.sort_unstable();
+        let Some(Alternatives { fixed, open }) = self.alternatives(literals) else {
+            return Disjunction::new();
+        };
         let mut out = Disjunction::from_buf([fixed]);
-        excluded.sort_unstable();
-        excluded.dedup();
-        for facts in excluded.chunk_by(|a, b| a.var == b.var) {
-            let var = facts[0].var;
-            let values = (0..encoding.range(var)).filter(|&v| facts.iter().all(|f| f.value != v));
-            let values: SmallVec<[Value; 4]> = values.collect();
+        for (var, values) in open {
             let mut product = Disjunction::with_capacity(out.len() * values.len());
             for condition in &out {
                 for &value in &values {
@@ -201,4 +154,58 @@ impl<'a> Encoder<'a> {
         }
         out
     }
+
+    /// How many conjunctions of facts a conjunction of literals takes.
+    pub(super) fn num_conditions(&mut self, literals: &[GroundLiteral]) -> usize {
+        let Some(Alternatives { open, .. }) = self.alternatives(literals) else { return 0 };
+        open.iter().fold(1, |n, (_, values)| n.saturating_mul(values.len()))
+    }
+
+    /// What a conjunction of literals asks of each variable; nothing if it is impossible.
+    fn alternatives(&mut self, literals: &[GroundLiteral]) -> Option<Alternatives> {
+        self.stamp += 1;
+        let encoding = self.encoding;
+        let mut fixed = Condition::new();
+        for literal in literals.iter().filter(|l| !l.negated) {
+            let fact = literal.fact;
+            for &group in &encoding.groups_of[fact.predicate.index()][fact.row as usize] {
+                let seen = &mut self.seen[group as usize];
+                if seen.0 == self.stamp && seen.1 != fact {
+                    return None;
+                }
+                *seen = (self.stamp, fact);
+            }
+            let Some(fact) = encoding.fact(fact) else { continue };
+            match fixed.iter().find(|f| f.var == fact.var) {
+                None => fixed.push(fact),
+                Some(other) if *other == fact => {}
+                Some(_) => return None,
+            }
+        }
+        let mut excluded: SmallVec<[Fact; 4]> = SmallVec::new();
+        for literal in literals.iter().filter(|l| l.negated) {
+            let Some(fact) = encoding.fact(literal.fact) else { continue };
+            match fixed.iter().find(|f| f.var == fact.var) {
+                None => excluded.push(fact),
+                Some(other) if *other == fact => return None,
+                Some(_) => {}
+            }
+        }
+        fixed.sort_unstable();
+        excluded.sort_unstable();
+        excluded.dedup();
+        let open = excluded.chunk_by(|a, b| a.var == b.var).map(|facts| {
+            let var = facts[0].var;
+            let values = (0..encoding.range(var)).filter(|&v| facts.iter().all(|f| f.value != v));
+            (var, values.collect())
+        });
+        Some(Alternatives { fixed, open: open.collect() })
+    }
+}
+
+/// The values that a condition allows.
+struct Alternatives {
+    fixed: Condition,
+    /// Variables that may have several values.
+    open: SmallVec<[(VarId, SmallVec<[Value; 4]>); 2]>,
 }

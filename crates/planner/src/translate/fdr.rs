@@ -1,16 +1,28 @@
-//! The task between encoding and output: finite-domain variables, conditional effects allowed.
+//! The task between encoding and output.
 
-use crate::pddl::Span;
-use crate::task::{Cost, Fact, ObjectId, Value};
+use crate::task::{Axiom, Cost, Fact, ObjectId, Value, VarId};
 
 /// An effect: if `condition` holds then `fact` becomes true.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct FdrEffect {
     pub(super) fact: Fact,
     /// Sorted by variable.
     pub(super) condition: Box<[Fact]>,
-    /// What to show if the condition cannot be removed.
-    pub(super) span: Span,
+}
+
+/// Sorts effects, and removes those that others make superfluous: the same, or without condition.
+pub(super) fn remove_redundant(effects: &mut Vec<FdrEffect>) {
+    effects.sort_unstable();
+    effects.dedup();
+    let mut always: Option<Fact> = None;
+    effects.retain(|effect| {
+        // The effect without condition comes first among those on a fact.
+        if effect.condition.is_empty() {
+            always = Some(effect.fact);
+            return true;
+        }
+        always != Some(effect.fact)
+    });
 }
 
 /// An operator.
@@ -28,7 +40,7 @@ pub(super) struct FdrOperator {
 
 impl FdrOperator {
     /// The value required of `var`.
-    pub(super) fn pre_on(&self, var: crate::task::VarId) -> Option<Value> {
+    pub(super) fn pre_on(&self, var: VarId) -> Option<Value> {
         self.pre.binary_search_by_key(&var, |f| f.var).ok().map(|i| self.pre[i].value)
     }
 }
@@ -37,11 +49,11 @@ impl FdrOperator {
 #[derive(Clone, Debug)]
 pub(super) struct FdrVariable {
     pub(super) values: Vec<Option<super::groups::FactId>>,
-    /// The axiom that computes the variable, if one does.
-    pub(super) axiom: Option<usize>,
+    /// The layer of the variable, if axioms compute it.
+    pub(super) layer: Option<u32>,
 }
 
-/// A task whose conditional effects and axioms have not been refused yet.
+/// A task; derived variables have their default values in `init`.
 #[derive(Debug)]
 pub(super) struct FdrTask {
     pub(super) variables: Vec<FdrVariable>,
@@ -49,4 +61,5 @@ pub(super) struct FdrTask {
     pub(super) init: Vec<Value>,
     pub(super) goal: Vec<Fact>,
     pub(super) operators: Vec<FdrOperator>,
+    pub(super) axioms: Vec<Axiom>,
 }

@@ -1,17 +1,14 @@
 //! From the internal task to the public [`Task`].
 
-use rustc_hash::FxHashMap;
-
-use crate::pddl::{Domain, PddlError, Problem};
+use crate::pddl::{Domain, Problem};
 use crate::task::{
-    Atom, Fact, FactMeaning, ObjectId, Operator, PredicateId, Symbol, Task, VarId, Variable,
+    Atom, ConditionalEffect, Derivation, Fact, FactMeaning, ObjectId, Operator, PredicateId,
+    Symbol, Task, VarId, Variable,
 };
 
-use super::TranslateError;
 use super::fdr::{FdrOperator, FdrTask};
 use super::ground::Reachable;
 use super::groups::{FactId, NameOrder};
-use super::join::ground_args;
 use super::lifted::LiftedTask;
 
 /// A task with one variable, whose goal holds initially or never.
@@ -24,7 +21,11 @@ pub(super) fn trivial_task(domain: &Domain, problem: &Problem, solvable: bool) -
     let value = |i: usize| {
         FactMeaning::Atom(Atom { predicate, args: Box::new([ObjectId::from(first + i)]) })
     };
-    task.variables = vec![Variable { name: "var0".to_string(), values: vec![value(0), value(1)] }];
+    task.variables = vec![Variable {
+        name: "var0".to_string(),
+        values: vec![value(0), value(1)],
+        derived: None,
+    }];
     task.initial = vec![0];
     task.goal = vec![Fact::new(VarId(0), u32::from(!solvable))];
     task.uses_metric = true;
@@ -41,28 +42,6 @@ fn lifted_names(domain: &Domain, problem: &Problem) -> Task {
         uses_metric: problem.minimize_total_cost,
         ..Task::default()
     }
-}
-
-/// The first axiom that derives each derived fact.
-pub(super) fn axioms_by_fact(
-    lifted: &LiftedTask,
-    reachable: &Reachable,
-) -> FxHashMap<FactId, usize> {
-    let mut out = FxHashMap::default();
-    for (a, axiom) in lifted.axioms.iter().enumerate() {
-        let mut binding = vec![ObjectId(u32::MAX); axiom.num_variables];
-        for args in reachable.axiom_instances[a].iter() {
-            for (variable, &object) in axiom.variables.iter().zip(args) {
-                binding[variable.id.index()] = object;
-            }
-            let predicate = axiom.head.predicate;
-            let args = ground_args(&axiom.head.args, &binding);
-            if let Some(row) = reachable.relations[predicate.index()].find(&args) {
-                out.entry(FactId { predicate, row }).or_insert(a);
-            }
-        }
-    }
-    out
 }
 
 /// Sorts the operators by name, and operators with one name by conditions and effects.
@@ -90,7 +69,7 @@ pub(super) fn sort_operators(task: &mut FdrTask, lifted: &LiftedTask, names: &Na
     });
 }
 
-/// Refuses what the task type cannot hold and converts the rest.
+/// Converts the task and gives its derived variables their initial values.
 pub(super) fn finish(
     fdr: FdrTask,
     domain: &Domain,
@@ -98,20 +77,11 @@ pub(super) fn finish(
     lifted: &LiftedTask,
     reachable: &Reachable,
     constant: Vec<FactId>,
-) -> Result<Task, TranslateError> {
-    if let Some(axiom) = fdr.variables.iter().find_map(|variable| variable.axiom) {
-        let origin = lifted.axioms[axiom].origin;
-        let source = if origin.in_problem { &problem.source } else { &domain.source };
-        let error = PddlError::unsupported(source, origin.span, origin.construct)
-            .hint("it would need axioms, which this planner does not have");
-        return Err(error.into());
-    }
-    let conditional = fdr.operators.iter().flat_map(|o| &o.effects);
-    if let Some(effect) = conditional.into_iter().find(|e| !e.condition.is_empty()) {
-        return Err(conditional_effect_error(domain, effect.span).into());
-    }
-
+) -> Task {
     let mut task = lifted_names(domain, problem);
+    if !fdr.axioms.is_empty() {
+        add_predicates_of_conditions(&mut task, lifted);
+    }
     let atom = |fact: FactId| Atom {
         predicate: fact.predicate,
         args: reachable.relations[fact.predicate.index()].row(fact.row).into(),
@@ -133,7 +103,9 @@ pub(super) fn finish(
                     })
                     .collect(),
             };
-            Variable { name: format!("var{i}"), values }
+            let default = fdr.init[i];
+            let derived = variable.layer.map(|layer| Derivation { layer, default });
+            Variable { name: format!("var{i}"), values, derived }
         })
         .collect();
     task.initial = fdr.init;
@@ -143,41 +115,48 @@ pub(super) fn finish(
         .operators
         .into_iter()
         .map(|o| {
-            let mut eff: Vec<Fact> = o.effects.into_iter().map(|e| e.fact).collect();
+            let (plain, conditional): (Vec<_>, Vec<_>) =
+                o.effects.into_iter().partition(|e| e.condition.is_empty());
+            let mut eff: Vec<Fact> = plain.into_iter().map(|e| e.fact).collect();
             // Two values for one variable occur only in operators that are never applicable,
             // since they would violate the invariant behind the variable.
             eff.sort_unstable();
             eff.dedup_by_key(|fact| fact.var);
+            let mut conditional: Vec<ConditionalEffect> = conditional
+                .into_iter()
+                .map(|e| ConditionalEffect { condition: e.condition, fact: e.fact })
+                .collect();
+            conditional.sort_unstable_by(|a, b| {
+                a.fact.cmp(&b.fact).then_with(|| a.condition.cmp(&b.condition))
+            });
             Operator {
                 schema: lifted.schemas[o.schema as usize].action,
                 args: o.args,
                 pre: o.pre,
                 eff: eff.into(),
+                conditional: conditional.into(),
                 cost: o.cost,
             }
         })
         .collect();
+    task.axioms = fdr.axioms;
+    let mut initial = std::mem::take(&mut task.initial);
+    task.evaluate_axioms(&mut initial);
+    task.initial = initial;
     let init = problem.init.iter();
     task.static_atoms = init.filter(|a| !reachable.fluent[a.predicate.index()]).cloned().collect();
     task.static_atoms.extend(constant.into_iter().map(atom));
     add_types(&mut task, domain, problem);
-    Ok(task)
+    task
 }
 
-fn conditional_effect_error(domain: &Domain, span: crate::pddl::Span) -> PddlError {
-    let text = domain.source.text();
-    let is_when = text[span.start as usize..].get(1..).is_some_and(|rest| {
-        rest.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("when"))
-    });
-    let (construct, hint) = if is_when {
-        ("conditional effects are", "only conditions that are always true or false can be removed")
-    } else {
-        (
-            "delete effects that depend on the state are",
-            "add the deleted atom to the precondition, or delete it only where it holds",
-        )
-    };
-    PddlError::unsupported(&domain.source, span, construct).hint(hint)
+/// Names the predicates that normalisation introduced, as Fast Downward does.
+fn add_predicates_of_conditions(task: &mut Task, lifted: &LiftedTask) {
+    task.predicates.push(Symbol { name: "=".to_string(), arity: 2 });
+    let first = task.predicates.len();
+    for (i, &arity) in lifted.arities[first..].iter().enumerate() {
+        task.predicates.push(Symbol { name: format!("new-axiom@{i}"), arity });
+    }
 }
 
 /// Adds the types, as predicates with one argument, and which objects have them.

@@ -16,7 +16,7 @@ use super::invariants::Invariant;
 use super::relation::Relation;
 
 /// A ground atom of a fluent predicate: a row of the predicate's relation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct FactId {
     pub(super) predicate: PredicateId,
     pub(super) row: u32,

@@ -8,13 +8,13 @@
 //! Cost: bounded by the numbers of candidates and the time given.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use crate::pddl::Term;
 use crate::task::{ObjectId, PredicateId};
+use crate::work::Work;
 
 use super::constraints::{Pairs, Solver, Sym, System};
 use super::lifted::{LiftedTask, Literal};
@@ -70,8 +70,24 @@ struct Atom {
 
 #[derive(Clone, Debug)]
 struct Effect {
+    /// The variables of a universal effect.
+    variables: Vec<Sym>,
     condition: Vec<Atom>,
     literal: Atom,
+}
+
+impl Effect {
+    /// The effect with variables whose numbers are `shift` higher; parameters keep theirs.
+    fn with_new_variables(mut self, shift: usize) -> Effect {
+        let atoms = self.condition.iter_mut().chain(std::iter::once(&mut self.literal));
+        for arg in atoms.flat_map(|atom| &mut atom.args) {
+            if self.variables.contains(arg) {
+                arg.0 += shift as u32;
+            }
+        }
+        self.variables.iter_mut().for_each(|variable| variable.0 += shift as u32);
+        self
+    }
 }
 
 /// A schema prepared for the balance check.
@@ -89,7 +105,7 @@ struct Action {
 /// Limits of the synthesis.
 pub(super) struct Limits {
     pub(super) candidates: usize,
-    pub(super) deadline: Instant,
+    pub(super) work: Work,
 }
 
 /// All invariants that are found within the limits, sorted.
@@ -114,7 +130,7 @@ pub(super) fn find_invariants(
     let mut invariants = Vec::new();
     while let Some(candidate) = queue.pop_front() {
         poll.check()?;
-        if Instant::now() > limits.deadline {
+        if checker.work > limits.work {
             break;
         }
         match checker.check(&candidate) {
@@ -162,7 +178,11 @@ struct BalanceChecker {
     /// The actions that add an atom of a predicate.
     threats: FxHashMap<PredicateId, Vec<usize>>,
     solver: Solver,
+    work: Work,
 }
+
+/// Looking at a pair of effects for a pair of parts of an invariant.
+const EFFECT_PAIR: Work = 100;
 
 impl BalanceChecker {
     fn new(lifted: &LiftedTask, unequal: &[Vec<(usize, usize)>]) -> BalanceChecker {
@@ -192,6 +212,7 @@ impl BalanceChecker {
                 precondition.push(Atom { predicate: lifted.equality, negated: true, args });
             }
             let effect = |e: &super::lifted::Effect| Effect {
+                variables: e.variables.iter().map(|v| symbols.variable(v.id.index())).collect(),
                 condition: symbols.atoms(&e.condition),
                 literal: symbols.atom(&e.literal),
             };
@@ -199,17 +220,7 @@ impl BalanceChecker {
             for e in schema.effects.iter().filter(|e| !e.literal.negated) {
                 heavy_adds.push(effect(e));
                 if !e.variables.is_empty() {
-                    // Variables of the effect take new numbers, parameters keep theirs.
-                    let quantified: Vec<Sym> =
-                        e.variables.iter().map(|v| symbols.variable(v.id.index())).collect();
-                    let mut copy = effect(e);
-                    let atoms = copy.condition.iter_mut().chain(std::iter::once(&mut copy.literal));
-                    for arg in atoms.flat_map(|atom| &mut atom.args) {
-                        if quantified.contains(arg) {
-                            arg.0 += schema.num_variables as u32;
-                        }
-                    }
-                    heavy_adds.push(copy);
+                    heavy_adds.push(effect(e).with_new_variables(schema.num_variables));
                 }
                 let predicate_threats = threats.entry(e.literal.predicate).or_default();
                 if predicate_threats.last() != Some(&i) {
@@ -219,13 +230,22 @@ impl BalanceChecker {
             actions.push(Action {
                 parameters,
                 precondition,
-                effects: schema.effects.iter().map(effect).collect(),
+                effects: schema
+                    .effects
+                    .iter()
+                    .map(|e| match e.literal.negated {
+                        // An instance of it may take away what another instance of a universal
+                        // effect adds.
+                        true => effect(e).with_new_variables(schema.num_variables),
+                        false => effect(e),
+                    })
+                    .collect(),
                 heavy_adds,
                 first_free: symbols.offset + 2 * schema.num_variables as u32,
             });
         }
         let solver = Solver::new(symbols.offset);
-        BalanceChecker { equality: lifted.equality, actions, threats, solver }
+        BalanceChecker { equality: lifted.equality, actions, threats, solver, work: 0 }
     }
 
     fn check(&mut self, candidate: &Invariant) -> Balance {
@@ -236,6 +256,8 @@ impl BalanceChecker {
                     continue;
                 }
                 let action = &self.actions[i];
+                let pairs = action.heavy_adds.len() * candidate.parts.len();
+                self.work += EFFECT_PAIR * (pairs * pairs) as Work;
                 let arity = candidate.parts[0].num_parameters() as u32;
                 let parameters: Vec<Sym> =
                     (action.first_free..action.first_free + arity).map(Sym).collect();
@@ -287,12 +309,11 @@ impl Symbols {
 
 /// What holds when a certain add effect happens.
 struct AddContext {
-    /// The symbols that are equal or different.
-    renaming: System,
+    /// The invariant's parameters are the arguments of the added atom, and no other variable is
+    /// restricted.
+    threat: System,
     /// The literals that are true.
     known: Vec<Atom>,
-    /// Whether they can be true at once.
-    is_applicable: bool,
 }
 
 /// The check of one candidate against one action.
@@ -350,61 +371,50 @@ impl<'a> ActionCheck<'a> {
     }
 
     /// What is known when `add` adds an atom.
+    ///
+    /// The effect must be balanced whatever objects the variables of action and effect stand for:
+    /// what covering the added atom does not make equal, to each other or to a constant, no
+    /// solution may make equal.
     fn add_context(&mut self, add: &Effect) -> AddContext {
-        // The action's parameters are different, apart from what covering the added atom asks.
-        let mut renaming = System::default();
-        renaming.add_equalities(self.candidate.cover(&add.literal, &self.parameters));
-        for (i, &a) in self.action.parameters.iter().enumerate() {
-            for &b in &self.action.parameters[i + 1..] {
-                renaming.add_inequality(smallvec![(a, b)]);
+        let cover = self.candidate.cover(&add.literal, &self.parameters);
+        let variables = [self.action.parameters.as_slice(), &add.variables].concat();
+        let roots = self.solver.representatives(&cover, &variables);
+        let mut threat = System::default();
+        threat.add_equalities(cover);
+        for (i, &variable) in variables.iter().enumerate() {
+            if !self.solver.is_constant(roots[i]) {
+                threat.add_not_constant(variable);
+            }
+            for (j, &other) in variables.iter().enumerate().skip(i + 1) {
+                if roots[i] != roots[j] {
+                    threat.add_inequality(smallvec![(variable, other)]);
+                }
             }
         }
         let known = self.action.precondition.iter().chain(&add.condition).cloned();
-        let known: Vec<Atom> = known.chain([negation(&add.literal)]).collect();
-        let mut applicable = renaming.clone();
-        self.require_satisfiable(&mut applicable, known.iter());
-        let is_applicable = self.solver.is_solvable(&applicable);
-        AddContext { renaming, known, is_applicable }
+        AddContext { threat, known: known.chain([negation(&add.literal)]).collect() }
     }
 
     /// Whether `delete` removes an atom of the instance that `add` adds to, whenever it adds.
     fn balances(&mut self, delete: &Effect, add: &Effect, context: &AddContext) -> bool {
-        let AddContext { renaming, known, is_applicable } = context;
         let mut balanced = System::default();
-        if *is_applicable {
-            // What is known must imply that the delete effect takes something away.
-            let deleted = negation(&delete.literal);
-            for literal in delete.condition.iter().chain([&deleted]) {
-                let matches: SmallVec<[Pairs; 1]> = known
-                    .iter()
-                    .filter(|k| k.predicate == literal.predicate && k.negated == literal.negated)
-                    .map(|k| literal.args.iter().copied().zip(k.args.iter().copied()).collect())
-                    .collect();
-                if matches.is_empty() {
-                    return false;
-                }
-                balanced.add_disjunction(matches);
-            }
-        }
-        let cover = self.candidate.cover(&delete.literal, &self.parameters);
-        // Covering may not ask a parameter to be a certain constant unless the renaming does.
-        let mut constants_differ = System::default();
-        let mut names_constant = false;
-        for &(parameter, arg) in &cover {
-            if self.solver.is_constant(arg) {
-                names_constant = true;
-                constants_differ.add_inequality(smallvec![(parameter, arg)]);
-            }
-        }
-        if names_constant {
-            constants_differ.add_all(renaming);
-            if self.solver.is_solvable(&constants_differ) {
+        // What is known must imply that the delete effect takes something away.
+        let deleted = negation(&delete.literal);
+        for literal in delete.condition.iter().chain([&deleted]) {
+            let matches: SmallVec<[Pairs; 1]> = context
+                .known
+                .iter()
+                .filter(|k| k.predicate == literal.predicate && k.negated == literal.negated)
+                .map(|k| literal.args.iter().copied().zip(k.args.iter().copied()).collect())
+                .collect();
+            if matches.is_empty() {
                 return false;
             }
+            balanced.add_disjunction(matches);
         }
-        balanced.add_equalities(cover);
+        balanced.add_equalities(self.candidate.cover(&delete.literal, &self.parameters));
         require_different(&mut balanced, &add.literal, &delete.literal);
-        balanced.add_all(renaming);
+        balanced.add_all(&context.threat);
         self.solver.is_solvable(&balanced)
     }
 

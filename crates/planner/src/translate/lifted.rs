@@ -7,7 +7,7 @@ use crate::pddl::{NumericExpression, Span, Term, TypeUnion, VariableId};
 use crate::task::{PredicateId, SchemaId};
 
 /// A possibly negated atom over terms.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Literal {
     pub(super) predicate: PredicateId,
     pub(super) negated: bool,
@@ -22,7 +22,7 @@ impl Literal {
 }
 
 /// A typed variable; its number is unique within its schema.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Variable {
     pub(super) id: VariableId,
     pub(super) types: TypeUnion,
@@ -41,8 +41,6 @@ pub(super) struct Effect {
     pub(super) variables: Vec<Variable>,
     pub(super) condition: Vec<Literal>,
     pub(super) literal: Literal,
-    /// What to show when the effect cannot be represented.
-    pub(super) span: Span,
 }
 
 /// An action schema with a conjunctive precondition.
@@ -50,6 +48,8 @@ pub(super) struct Effect {
 pub(super) struct Schema {
     /// The action it stems from; several schemas may share it.
     pub(super) action: SchemaId,
+    /// Where the action's name stands.
+    pub(super) span: Span,
     /// The parameters of the action, then those of existential quantifiers.
     pub(super) parameters: Vec<Variable>,
     /// How many parameters are those of the action.
@@ -58,26 +58,20 @@ pub(super) struct Schema {
     pub(super) num_variables: usize,
     pub(super) precondition: Vec<Literal>,
     pub(super) effects: Vec<Effect>,
-    pub(super) cost: Option<NumericExpression>,
+    /// The amounts by which the action increases `total-cost`.
+    pub(super) costs: Vec<NumericExpression>,
 }
 
-/// A rule of a derived predicate; the first variables are the arguments of its head.
+/// A rule of a derived predicate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Axiom {
     pub(super) head: Literal,
+    /// The arguments of the head, then those that are quantified existentially.
     pub(super) variables: Vec<Variable>,
     pub(super) num_variables: usize,
     pub(super) condition: Vec<Literal>,
-    pub(super) origin: AxiomOrigin,
-}
-
-/// The construct that made an axiom necessary, for error messages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct AxiomOrigin {
-    pub(super) construct: &'static str,
+    /// Where the rule or condition that it stems from stands.
     pub(super) span: Span,
-    /// Whether the span lies in the problem file.
-    pub(super) in_problem: bool,
 }
 
 /// A normalised task.

@@ -1,24 +1,31 @@
 //! From PDDL to a finite-domain [`Task`] (Helmert 2009, *Concise finite-domain representations
 //! for PDDL planning tasks*), and the `.sas` format.
 //!
-//! Stages: [`normalize`](self) conditions → ground by relaxed reachability → find invariants →
-//! choose variables → encode operators → remove unreachable values → order the variables and
-//! remove irrelevant ones.
-//! Guarantees: the task has the variables, values, operators, goal and mutex groups that Fast
-//! Downward's translator produces; no stage depends on the order of hash tables.
-//! Axioms and conditional effects that remain after simplification are refused by name and
-//! position. A task without a solution in the delete relaxation becomes a task whose goal is
-//! unreachable, not an error.
+//! Stages: [`normalize`](self) conditions → ground by relaxed reachability → replace derived facts
+//! → find invariants → choose variables → encode operators and axioms → remove unreachable values
+//! → order the variables and remove irrelevant ones.
+//! Guarantees: the task has the variables, values, operators, conditional effects, goal and mutex
+//! groups that Fast Downward's translator produces, and its axioms as far as they are needed; no
+//! stage depends on the order of hash tables.
+//! Axioms are not needed for conditions that are conjunctions once static parts are gone, such as
+//! most universal ones ([`derived`]); then there are fewer derived variables than Fast Downward's
+//! task has, often none.
+//! A task without a solution in the delete relaxation becomes a task whose goal is unreachable,
+//! not an error.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
 use crate::pddl::{Domain, PddlError, Problem};
 use crate::task::Task;
+use crate::work::{SECOND, Work};
 
+mod atoms;
+mod axioms;
+mod components;
 mod constraints;
+mod derived;
 mod encode;
 mod fdr;
 mod finish;
@@ -79,8 +86,8 @@ impl From<PddlError> for TranslateError {
 pub struct TranslateOptions<'a> {
     /// Most invariant candidates that are looked at.
     pub max_invariant_candidates: usize,
-    /// Longest time that is spent on invariants.
-    pub max_invariant_time: Duration,
+    /// Most work that is spent on invariants.
+    pub max_invariant_work: Work,
     /// Asked every few milliseconds whether to stop.
     pub interrupt: &'a dyn Fn() -> Option<Interrupt>,
 }
@@ -89,7 +96,7 @@ impl Default for TranslateOptions<'_> {
     fn default() -> Self {
         TranslateOptions {
             max_invariant_candidates: 100_000,
-            max_invariant_time: Duration::from_secs(300),
+            max_invariant_work: 300 * SECOND,
             interrupt: &|| None,
         }
     }
@@ -144,7 +151,7 @@ pub fn translate(
 
     let limits = invariants::Limits {
         candidates: options.max_invariant_candidates,
-        deadline: Instant::now() + options.max_invariant_time,
+        work: options.max_invariant_work,
     };
     let invariants = invariants::find_invariants(&lifted, &reachable.unequal, &limits, &poll)?;
     let reachable_rows: Vec<u32> = reachable.relations.iter().map(|r| r.len() as u32).collect();
@@ -152,22 +159,33 @@ pub fn translate(
     let quantified =
         operators::prepare_effects(&lifted, &reachable.domains, &mut reachable.relations);
     let groups = groups::mutex_groups(&invariants, &problem.init, &reachable.relations, &names);
-    let relations = &reachable.relations;
-    let fluent = (0..relations.len()).filter(|&p| reachable.fluent[p]);
-    let facts = fluent
-        .flat_map(|p| (0..reachable_rows[p]).map(move |row| FactId { predicate: p.into(), row }));
-    let negated_in_goal = goal.iter().filter(|literal| literal.negated).filter_map(|literal| {
-        let args = join::ground_args(&literal.args, &[]);
-        let row = relations[literal.predicate.index()].find(&args)?;
-        Some(FactId { predicate: literal.predicate, row })
-    });
-    let alone = negated_in_goal.collect();
-    let variables = groups::choose_variables(&groups, &alone, facts, relations, &names);
+    let derived = derived::Derived::new(&lifted, &reachable, &poll)?;
+    let atoms = atoms::Atoms { relations: &reachable.relations, fluent: &reachable.fluent };
+    let Some(goal) = atoms.ground_condition(goal, &[]) else {
+        return Ok(finish::trivial_task(domain, problem, false));
+    };
+    let choose_variables = |goal: &[atoms::GroundLiteral]| {
+        let fluent = (0..reachable_rows.len()).filter(|&p| reachable.fluent[p]);
+        let facts = fluent.flat_map(|p| {
+            (0..reachable_rows[p]).map(move |row| FactId { predicate: p.into(), row })
+        });
+        let alone = goal.iter().filter(|literal| literal.negated).map(|literal| literal.fact);
+        groups::choose_variables(&groups, &alone.collect(), facts, atoms.relations, &names)
+    };
+    let mut variables = choose_variables(&goal);
     poll.check()?;
-
-    let encoding = encode::Encoding::new(&variables, &groups, relations, &reachable.fluent);
-    let mut encoder = encode::Encoder::new(&encoding);
-    let Some(goal) = encoder.goal(goal) else {
+    let mut encoding = encode::Encoding::new(&variables, &groups, atoms);
+    let Some(mut goal) = encode::Encoder::new(&encoding, &derived).replace_derived(goal) else {
+        return Ok(finish::trivial_task(domain, problem, false));
+    };
+    if let Some(replaced) = derived.replace(&goal) {
+        // Facts that are negated in it need variables of their own, too.
+        goal = replaced;
+        variables = choose_variables(&goal);
+        encoding = encode::Encoding::new(&variables, &groups, atoms);
+    }
+    let mut encoder = encode::Encoder::new(&encoding, &derived);
+    let Some(goal) = encoder.conditions(&goal).pop() else {
         return Ok(finish::trivial_task(domain, problem, false));
     };
     if goal.is_empty() {
@@ -175,7 +193,7 @@ pub fn translate(
     }
     let mut init: Vec<u32> = variables.iter().map(|facts| facts.len() as u32).collect();
     for atom in &problem.init {
-        let fact = encoding.find(atom.predicate, &atom.args);
+        let fact = atoms.find(atom.predicate, &atom.args);
         if let Some(fact) = fact.and_then(|fact| encoding.fact(fact)) {
             init[fact.var.index()] = fact.value;
         }
@@ -189,7 +207,6 @@ pub fn translate(
         &mut encoder,
         &poll,
     )?;
-    let axiom_of = finish::axioms_by_fact(&lifted, &reachable);
     let mut task = FdrTask {
         mutex_groups: groups
             .iter()
@@ -202,15 +219,16 @@ pub fn translate(
         variables: variables
             .into_iter()
             .map(|facts| FdrVariable {
-                axiom: facts.iter().find_map(|fact| axiom_of.get(fact).copied()),
                 values: facts.into_iter().map(Some).chain([None]).collect(),
+                layer: None,
             })
             .collect(),
         init,
-        goal,
+        goal: goal.into_vec(),
         operators,
+        axioms: Vec::new(),
     };
-    reachable.instances.clear();
+    axioms::encode_axioms(&mut task, &mut encoder, &lifted, domain, &poll)?;
     finish::sort_operators(&mut task, &lifted, &names);
     poll.check()?;
 
@@ -227,5 +245,5 @@ pub fn translate(
     let constant = constant
         .into_iter()
         .filter_map(|fact| all_variables[fact.var.index()].values[fact.value as usize]);
-    finish::finish(task, domain, problem, &lifted, &reachable, constant.collect())
+    Ok(finish::finish(task, domain, problem, &lifted, &reachable, constant.collect()))
 }

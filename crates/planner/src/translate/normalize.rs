@@ -1,26 +1,27 @@
 //! Normalisation of conditions and effects (Helmert 2009, section 4).
 //!
 //! Negations move inwards; a universally quantified condition becomes the negation of a new
-//! derived predicate; what remains is brought into disjunctive normal form, and disjunctions are
-//! split off as further schemas, effects or axioms.
-//! A goal that is not a conjunction of literals becomes a derived predicate.
+//! derived predicate, the same one wherever the condition occurs; what remains is brought into
+//! disjunctive normal form, and disjunctions are split off as further schemas, effects or axioms.
+//! A part of the goal that is not a literal becomes a derived predicate.
+//! Grounding shows which derived predicates are needed ([`super::derived`]).
 //! Cost: exponential in the nesting of disjunctions, hence the limit [`MAX_DISJUNCTS`].
+
+use rustc_hash::FxHashMap;
 
 use crate::pddl::{
     self, AtomSchema, Condition, Domain, NumericExpression, Parameter, PddlError, Problem, Span,
-    Term, VariableId,
+    Term, TypeUnion, VariableId,
 };
 use crate::task::{PredicateId, SchemaId};
 
-use super::lifted::{
-    Axiom, AxiomOrigin, Conjunction, Effect, LiftedTask, Literal, Schema, Variable,
-};
+use super::lifted::{Axiom, Conjunction, Effect, LiftedTask, Literal, Schema, Variable};
 
 /// Most disjuncts that one condition may have in disjunctive normal form.
 const MAX_DISJUNCTS: usize = 100_000;
 
 /// A condition in negation normal form, without universal quantifiers.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Formula {
     And(Vec<Formula>),
     Or(Vec<Formula>),
@@ -31,34 +32,34 @@ enum Formula {
 /// Brings a task into normal form.
 pub(super) fn normalize(domain: &Domain, problem: &Problem) -> Result<LiftedTask, PddlError> {
     let mut normalizer = Normalizer {
+        domain,
+        problem,
         arities: domain.predicates.iter().map(|p| p.parameters.len()).chain([2]).collect(),
         equality: PredicateId::from(domain.predicates.len()),
         axioms: Vec::new(),
+        universal: FxHashMap::default(),
     };
     // Schemas that are split follow those that are not.
     let mut schemas = Vec::new();
     let mut split = Vec::new();
     for (i, action) in domain.actions.iter().enumerate() {
-        let new = normalizer.schemas(domain, SchemaId::from(i), action)?;
+        let new = normalizer.schemas(SchemaId::from(i), action)?;
         if new.len() == 1 { &mut schemas } else { &mut split }.extend(new);
     }
     schemas.append(&mut split);
     for rule in &domain.derived {
-        let origin =
-            AxiomOrigin { construct: "derived predicates are", span: rule.span, in_problem: false };
         let owner = Owner {
             source: &domain.source,
             variables: rule.parameters.iter().map(variable).collect(),
             num_variables: rule.num_variables,
-            in_problem: false,
         };
         let formula =
             normalizer.formula(&rule.condition, false, &mut owner.variables.clone(), &owner)?;
         let args = rule.parameters.iter().map(|p| Term::Variable(p.variable)).collect();
         let head = Literal { predicate: rule.predicate, negated: false, args };
-        normalizer.add_axioms(head, &owner, formula, origin)?;
+        normalizer.add_axioms(head, &owner, formula, rule.span)?;
     }
-    let goal = normalizer.goal(problem)?;
+    let goal = normalizer.goal()?;
     Ok(LiftedTask {
         arities: normalizer.arities,
         equality: normalizer.equality,
@@ -77,16 +78,20 @@ struct Owner<'a> {
     source: &'a pddl::Source,
     variables: Vec<Variable>,
     num_variables: usize,
-    in_problem: bool,
 }
 
-struct Normalizer {
+struct Normalizer<'a> {
+    domain: &'a Domain,
+    problem: &'a Problem,
     arities: Vec<usize>,
     equality: PredicateId,
     axioms: Vec<Axiom>,
+    /// The derived predicates of universal conditions: by the types of their arguments and the
+    /// condition over variables numbered from 0.
+    universal: FxHashMap<(Vec<TypeUnion>, Formula), PredicateId>,
 }
 
-impl Normalizer {
+impl Normalizer<'_> {
     /// The negation normal form; `visible` are the variables that may occur free.
     fn formula(
         &mut self,
@@ -113,11 +118,12 @@ impl Normalizer {
                 visible.extend(variables.iter().map(variable));
                 let body = self.formula(body, negate_body, visible, owner)?;
                 visible.truncate(outer);
-                // Quantifying what is plainly true or false changes nothing.
-                match constant(&body) {
-                    Some(value) if value != universal => return Ok(Formula::And(Vec::new())),
-                    Some(_) => return Ok(Formula::Or(Vec::new())),
-                    None => {}
+                // Quantifying what is plainly true or false changes nothing, unless there is
+                // nothing to quantify over.
+                if let Some(value) = constant(&body) {
+                    let value =
+                        if self.are_empty(variables) { universal } else { value != universal };
+                    return Ok(join(value, Vec::new()));
                 }
                 let variables = variables.iter().map(variable).collect();
                 let quantified = Formula::Exists(variables, Box::new(body));
@@ -125,22 +131,20 @@ impl Normalizer {
                     return Ok(quantified);
                 }
                 let mut free = Vec::new();
-                free_variables(&quantified, &mut free);
-                let parameters: Vec<Variable> =
-                    visible.iter().filter(|v| free.contains(&v.id)).cloned().collect();
-                let origin = AxiomOrigin {
-                    construct: "universally quantified conditions that depend on the state are",
-                    span: *span,
-                    in_problem: owner.in_problem,
-                };
-                let head = self.new_predicate(&parameters);
+                free_variables(&quantified, visible, &mut free);
+                let key = canonical(&free, &quantified);
+                let args = free.iter().map(|v| Term::Variable(v.id)).collect();
+                if let Some(&predicate) = self.universal.get(&key) {
+                    return Ok(Formula::Literal(Literal { predicate, negated: true, args }));
+                }
+                let head = self.new_predicate(args);
+                self.universal.insert(key, head.predicate);
                 let head_owner = Owner {
                     source: owner.source,
-                    variables: parameters,
+                    variables: free,
                     num_variables: owner.num_variables,
-                    in_problem: owner.in_problem,
                 };
-                self.add_axioms(head.clone(), &head_owner, quantified, origin)?;
+                self.add_axioms(head.clone(), &head_owner, quantified, *span)?;
                 Ok(Formula::Literal(head.negate()))
             }
             Condition::Atom(AtomSchema { predicate, args, .. }) => {
@@ -154,10 +158,17 @@ impl Normalizer {
         }
     }
 
-    fn new_predicate(&mut self, parameters: &[Variable]) -> Literal {
+    /// Whether no objects can stand for the variables.
+    fn are_empty(&self, variables: &[Parameter]) -> bool {
+        let has_objects = |v: &Parameter| {
+            self.problem.objects.iter().any(|o| self.domain.is_instance(&o.types, &v.types))
+        };
+        !variables.iter().all(has_objects)
+    }
+
+    fn new_predicate(&mut self, args: Vec<Term>) -> Literal {
         let predicate = PredicateId::from(self.arities.len());
-        self.arities.push(parameters.len());
-        let args = parameters.iter().map(|v| Term::Variable(v.id)).collect();
+        self.arities.push(args.len());
         Literal { predicate, negated: false, args }
     }
 
@@ -166,16 +177,16 @@ impl Normalizer {
         head: Literal,
         owner: &Owner<'_>,
         formula: Formula,
-        origin: AxiomOrigin,
+        span: Span,
     ) -> Result<(), PddlError> {
-        for conjunction in disjuncts(formula, owner.source, origin.span)? {
+        for conjunction in disjuncts(formula, owner.source, span)? {
             let variables = [owner.variables.clone(), conjunction.variables].concat();
             self.axioms.push(Axiom {
                 head: head.clone(),
                 variables,
                 num_variables: owner.num_variables,
                 condition: conjunction.literals,
-                origin,
+                span,
             });
         }
         Ok(())
@@ -183,19 +194,17 @@ impl Normalizer {
 
     fn schemas(
         &mut self,
-        domain: &Domain,
         id: SchemaId,
         action: &pddl::ActionSchema,
     ) -> Result<Vec<Schema>, PddlError> {
         let owner = Owner {
-            source: &domain.source,
+            source: &self.domain.source,
             variables: action.parameters.iter().map(variable).collect(),
             num_variables: action.num_variables,
-            in_problem: false,
         };
         let mut visible = owner.variables.clone();
         let precondition = self.formula(&action.precondition, false, &mut visible, &owner)?;
-        let mut flat = FlatEffects { effects: Vec::new(), cost: None };
+        let mut flat = FlatEffects::default();
         self.flatten(
             &action.effect,
             &mut EffectContext::default(),
@@ -210,7 +219,6 @@ impl Normalizer {
                     variables: [effect.variables.clone(), conjunction.variables].concat(),
                     condition: conjunction.literals,
                     literal: effect.literal.clone(),
-                    span: effect.span,
                 });
             }
         }
@@ -219,12 +227,13 @@ impl Normalizer {
             .into_iter()
             .map(|conjunction| Schema {
                 action: id,
+                span: action.span,
                 parameters: [owner.variables.clone(), conjunction.variables].concat(),
                 num_action_parameters: owner.variables.len(),
                 num_variables: owner.num_variables,
                 precondition: conjunction.literals,
                 effects: effects.clone(),
-                cost: flat.cost.clone(),
+                costs: flat.costs.clone(),
             })
             .collect())
     }
@@ -262,43 +271,37 @@ impl Normalizer {
             }
             pddl::Effect::Add(atom) => out.push(context, atom, false),
             pddl::Effect::Delete(atom) => out.push(context, atom, true),
-            pddl::Effect::Increase(expression) => {
-                if out.cost.replace(expression.clone()).is_some() {
-                    let span = match expression {
-                        NumericExpression::Function { span, .. } => *span,
-                        NumericExpression::Constant(_) => Span::default(),
-                    };
-                    let construct = "several `increase` effects in one action are";
-                    return Err(PddlError::unsupported(owner.source, span, construct));
-                }
-            }
+            pddl::Effect::Increase(amount) => out.costs.push(amount.clone()),
         }
         Ok(())
     }
 
-    fn goal(&mut self, problem: &Problem) -> Result<Option<Vec<Literal>>, PddlError> {
+    fn goal(&mut self) -> Result<Option<Vec<Literal>>, PddlError> {
+        let problem = self.problem;
         let owner = Owner {
             source: &problem.source,
             variables: Vec::new(),
             num_variables: problem.num_goal_variables,
-            in_problem: true,
         };
         let formula = self.formula(&problem.goal, false, &mut Vec::new(), &owner)?;
         if constant(&formula) == Some(false) {
             return Ok(None);
         }
-        let mut literals = Vec::new();
-        if plain_conjunction(&formula, &mut literals) {
-            return Ok(Some(literals));
-        }
-        let origin = AxiomOrigin {
-            construct: "disjunctive and quantified goals are",
-            span: problem.goal_span,
-            in_problem: true,
+        let parts = match formula {
+            Formula::And(parts) => parts,
+            part => vec![part],
         };
-        let head = self.new_predicate(&[]);
-        self.add_axioms(head.clone(), &owner, formula, origin)?;
-        Ok(Some(vec![head]))
+        let mut goal = Vec::with_capacity(parts.len());
+        for part in parts {
+            if let Formula::Literal(literal) = part {
+                goal.push(literal);
+                continue;
+            }
+            let head = self.new_predicate(Vec::new());
+            self.add_axioms(head.clone(), &owner, part, problem.goal_span)?;
+            goal.push(head);
+        }
+        Ok(Some(goal))
     }
 }
 
@@ -317,9 +320,10 @@ struct FlatEffect {
     span: Span,
 }
 
+#[derive(Default)]
 struct FlatEffects {
     effects: Vec<FlatEffect>,
-    cost: Option<NumericExpression>,
+    costs: Vec<NumericExpression>,
 }
 
 impl FlatEffects {
@@ -378,32 +382,54 @@ fn join(conjunctive: bool, parts: Vec<Formula>) -> Formula {
     }
 }
 
-fn free_variables(formula: &Formula, out: &mut Vec<VariableId>) {
+/// The variables among `visible` that occur in a formula, in the order of their occurrence.
+fn free_variables(formula: &Formula, visible: &[Variable], out: &mut Vec<Variable>) {
     match formula {
         Formula::And(parts) | Formula::Or(parts) => {
-            parts.iter().for_each(|part| free_variables(part, out));
+            parts.iter().for_each(|part| free_variables(part, visible, out));
         }
         // Quantified variables have numbers of their own, so they do no harm here.
-        Formula::Exists(_, body) => free_variables(body, out),
+        Formula::Exists(_, body) => free_variables(body, visible, out),
         Formula::Literal(literal) => {
-            out.extend(literal.args.iter().filter_map(|arg| match arg {
-                Term::Variable(id) => Some(*id),
-                Term::Object(_) => None,
-            }));
+            for arg in &literal.args {
+                if let Term::Variable(id) = arg
+                    && out.iter().all(|v| v.id != *id)
+                {
+                    out.extend(visible.iter().rev().find(|v| v.id == *id).cloned());
+                }
+            }
         }
     }
 }
 
-/// Collects the literals of a conjunction; false if the formula is more than that.
-fn plain_conjunction(formula: &Formula, out: &mut Vec<Literal>) -> bool {
-    match formula {
-        Formula::And(parts) => parts.iter().all(|part| plain_conjunction(part, out)),
-        Formula::Or(_) | Formula::Exists(..) => false,
-        Formula::Literal(literal) => {
-            out.push(literal.clone());
-            true
+/// A formula with its variables numbered from 0, the free ones first, and the types of those.
+fn canonical(free: &[Variable], formula: &Formula) -> (Vec<TypeUnion>, Formula) {
+    fn rename(formula: &mut Formula, numbers: &mut FxHashMap<VariableId, VariableId>) {
+        match formula {
+            Formula::And(parts) | Formula::Or(parts) => {
+                parts.iter_mut().for_each(|part| rename(part, numbers));
+            }
+            Formula::Exists(variables, body) => {
+                for variable in variables {
+                    let number = VariableId::from(numbers.len());
+                    variable.id = *numbers.entry(variable.id).or_insert(number);
+                }
+                rename(body, numbers);
+            }
+            Formula::Literal(literal) => {
+                for arg in &mut literal.args {
+                    if let Term::Variable(id) = arg {
+                        *id = numbers[id];
+                    }
+                }
+            }
         }
     }
+    let mut numbers: FxHashMap<VariableId, VariableId> =
+        free.iter().enumerate().map(|(i, v)| (v.id, VariableId::from(i))).collect();
+    let mut formula = formula.clone();
+    rename(&mut formula, &mut numbers);
+    (free.iter().map(|v| v.types.clone()).collect(), formula)
 }
 
 /// The disjunctive normal form.

@@ -8,15 +8,17 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::pddl::{FunctionId, NumericExpression, PddlError, Problem, Span};
+use crate::pddl::{FunctionId, NumericExpression, PddlError, Problem, Source, Span};
 use crate::task::{Cost, Fact, ObjectId, Value, VarId};
 
-use super::encode::{Condition, Disjunction, Encoder, Ground, GroundCondition, GroundLiteral};
-use super::fdr::{FdrEffect, FdrOperator};
+use super::atoms::{Ground, GroundCondition, GroundLiteral};
+use super::encode::{Condition, Disjunction, Encoder};
+use super::fdr::{FdrEffect, FdrOperator, remove_redundant};
 use super::ground::{Domains, Instances};
 use super::join::{Join, JoinOrder, VariableDomains, ground_args};
 use super::lifted::{Effect, LiftedTask, Schema};
 use super::relation::Relation;
+use super::sas::MAX_COST;
 use super::{Poll, TranslateError};
 
 /// How the variables of a universal effect are found: their domains and a join.
@@ -56,7 +58,7 @@ pub(super) fn prepare_effects(
 pub(super) fn encode_operators(
     lifted: &LiftedTask,
     problem: &Problem,
-    source: &crate::pddl::Source,
+    source: &Source,
     instances: &[Instances],
     quantified: &[Vec<Option<Quantified>>],
     encoder: &mut Encoder<'_>,
@@ -89,24 +91,23 @@ pub(super) fn encode_operators(
 struct GroundEffect {
     condition: GroundCondition,
     literal: GroundLiteral,
-    span: Span,
 }
 
 /// The effects on one variable: values with the conditions under which they are taken.
 struct VariableEffects {
     var: VarId,
-    values: SmallVec<[(Value, Span, Disjunction); 2]>,
+    values: SmallVec<[(Value, Disjunction); 2]>,
     /// The conditions under which something is added.
     adds: SmallVec<[GroundCondition; 1]>,
     /// Deleted values with conditions.
-    deletes: SmallVec<[(Value, Span, Disjunction); 2]>,
+    deletes: SmallVec<[(Value, Disjunction); 2]>,
 }
 
 impl VariableEffects {
-    fn add_value(&mut self, value: Value, span: Span, conditions: Disjunction) {
-        match self.values.iter_mut().find(|(v, _, _)| *v == value) {
-            Some((_, _, known)) => known.extend(conditions),
-            None => self.values.push((value, span, conditions)),
+    fn add_value(&mut self, value: Value, conditions: Disjunction) {
+        match self.values.iter_mut().find(|(v, _)| *v == value) {
+            Some((_, known)) => known.extend(conditions),
+            None => self.values.push((value, conditions)),
         }
     }
 }
@@ -114,7 +115,7 @@ impl VariableEffects {
 struct SchemaEncoder<'a, 'e> {
     index: usize,
     schema: &'a Schema,
-    source: &'a crate::pddl::Source,
+    source: &'a Source,
     problem: &'a Problem,
     quantified: &'a [Option<Quantified>],
     costs: &'a FxHashMap<(FunctionId, &'a [ObjectId]), Cost>,
@@ -165,23 +166,37 @@ impl SchemaEncoder<'_, '_> {
         if !self.problem.minimize_total_cost {
             return Ok(1);
         }
-        match &self.schema.cost {
-            None => Ok(0),
-            Some(NumericExpression::Constant(cost)) => Ok(*cost),
-            Some(NumericExpression::Function { function, args, span }) => {
-                let args = ground_args(args, &self.binding);
-                self.costs.get(&(*function, &args[..])).copied().ok_or_else(|| {
-                    let names: Vec<&str> = args
-                        .iter()
-                        .map(|o| self.problem.objects[o.index()].name.as_str())
-                        .collect();
-                    let message = format!("this function has no value for ({})", names.join(" "));
-                    let error = PddlError::new(self.source, *span, message)
-                        .expected("`(= (function …) NUMBER)` in the initial state");
-                    TranslateError::Pddl(error)
-                })
-            }
+        let mut sum = 0;
+        for amount in &self.schema.costs {
+            sum += match amount {
+                NumericExpression::Constant(cost) => *cost,
+                NumericExpression::Function { function, args, span } => {
+                    self.value(*function, &ground_args(args, &self.binding), *span)?
+                }
+            };
         }
+        if sum > MAX_COST {
+            let construct = "costs above 2147483647 are";
+            return Err(PddlError::unsupported(self.source, self.schema.span, construct).into());
+        }
+        Ok(sum)
+    }
+
+    /// The value of a function in the initial state.
+    fn value(
+        &self,
+        function: FunctionId,
+        args: &[ObjectId],
+        span: Span,
+    ) -> Result<Cost, TranslateError> {
+        self.costs.get(&(function, args)).copied().ok_or_else(|| {
+            let names = args.iter().map(|o| self.problem.objects[o.index()].name.as_str());
+            let names = names.collect::<Vec<_>>().join(" ");
+            let message = format!("this function has no value for ({names})");
+            PddlError::new(self.source, span, message)
+                .expected("`(= (function …) NUMBER)` in the initial state")
+                .into()
+        })
     }
 
     /// Collects the effects that can happen; an add effect cancels a delete effect of the same
@@ -189,20 +204,21 @@ impl SchemaEncoder<'_, '_> {
     fn ground_effects(&mut self) -> Result<(), TranslateError> {
         let mut effects = std::mem::take(&mut self.effects);
         effects.clear();
-        let encoder = &*self.encoder;
+        let encoder = &mut *self.encoder;
+        let atoms = encoder.encoding.atoms;
         for (effect, quantified) in self.schema.effects.iter().zip(self.quantified) {
             let mut push = |binding: &[ObjectId]| {
                 let Some(condition) = encoder.ground_condition(&effect.condition, binding) else {
                     return;
                 };
-                if let Ground::Fluent(literal) = encoder.ground(&effect.literal, binding) {
-                    effects.push(GroundEffect { condition, literal, span: effect.span });
+                if let Ground::Fluent(literal) = atoms.ground(&effect.literal, binding) {
+                    effects.push(GroundEffect { condition, literal });
                 }
             };
             match quantified {
                 None => push(&self.binding),
                 Some(Quantified { domains, order }) => {
-                    let relations = encoder.encoding.relations;
+                    let relations = atoms.relations;
                     let join = Join { relations, domains, trigger: None, poll: self.poll };
                     join.for_each_match(&order.steps, &mut self.binding, &mut |binding| {
                         push(binding);
@@ -253,9 +269,9 @@ impl SchemaEncoder<'_, '_> {
             });
             let effects = &mut out[slot];
             if effect.literal.negated {
-                effects.deletes.push((fact.value, effect.span, conditions));
+                effects.deletes.push((fact.value, conditions));
             } else {
-                effects.add_value(fact.value, effect.span, conditions);
+                effects.add_value(fact.value, conditions);
                 effects.adds.push(effect.condition.clone());
             }
         }
@@ -265,7 +281,7 @@ impl SchemaEncoder<'_, '_> {
             }
             let nothing_added = self.negation(&effects.adds)?;
             let none_of_those = self.encoder.encoding.none_of_those(effects.var).value;
-            for (value, span, conditions) in std::mem::take(&mut effects.deletes) {
+            for (value, conditions) in std::mem::take(&mut effects.deletes) {
                 let deleted = Fact::new(effects.var, value);
                 let mut combined = Disjunction::new();
                 for condition in &conditions {
@@ -274,7 +290,7 @@ impl SchemaEncoder<'_, '_> {
                     combined.extend(both);
                 }
                 if !combined.is_empty() {
-                    effects.add_value(none_of_those, span, combined);
+                    effects.add_value(none_of_those, combined);
                 }
             }
         }
@@ -310,8 +326,10 @@ impl SchemaEncoder<'_, '_> {
         let mut out: Vec<FdrEffect> = Vec::new();
         for effects in effects {
             let var = effects.var;
-            let is_binary = self.encoder.encoding.range(var) == 2;
-            for (value, span, conditions) in &effects.values {
+            // That a binary variable has its other value need not be asked, unless the other
+            // value may be an effect, too.
+            let is_binary = self.encoder.encoding.range(var) == 2 && effects.values.len() == 1;
+            for (value, conditions) in &effects.values {
                 let fact = Fact::new(var, *value);
                 if value_on(pre, var) == Some(*value) {
                     continue;
@@ -319,7 +337,6 @@ impl SchemaEncoder<'_, '_> {
                 for condition in conditions {
                     let mut kept: SmallVec<[Fact; 6]> = SmallVec::new();
                     let possible = condition.iter().all(|c| match value_on(pre, c.var) {
-                        // That a binary variable has its other value need not be asked.
                         None if is_binary && c.var == var && c.value != *value => true,
                         None => {
                             kept.push(*c);
@@ -328,23 +345,12 @@ impl SchemaEncoder<'_, '_> {
                         Some(value) => value == c.value,
                     });
                     if possible {
-                        let condition = kept.into_vec().into_boxed_slice();
-                        out.push(FdrEffect { fact, condition, span: *span });
+                        out.push(FdrEffect { fact, condition: kept.into_vec().into_boxed_slice() });
                     }
                 }
             }
         }
-        let unconditional: SmallVec<[Fact; 8]> =
-            out.iter().filter(|e| e.condition.is_empty()).map(|e| e.fact).collect();
-        let mut seen: SmallVec<[Fact; 8]> = SmallVec::new();
-        out.retain(|e| match e.condition.is_empty() {
-            false => !unconditional.contains(&e.fact),
-            true => {
-                let new = !seen.contains(&e.fact);
-                seen.push(e.fact);
-                new
-            }
-        });
+        remove_redundant(&mut out);
         out
     }
 }

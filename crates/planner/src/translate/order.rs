@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::task::VarId;
 
+use super::components::components;
 use super::fdr::FdrTask;
 
 /// Weight that arcs to goal variables have in addition, so that those come late.
@@ -54,6 +55,13 @@ pub(super) fn order_variables(task: &mut FdrTask) {
         operator.pre = pre.into();
         !operator.effects.is_empty()
     });
+    task.axioms.retain_mut(|axiom| {
+        let mut condition = std::mem::take(&mut axiom.condition).into_vec();
+        rename_all(&mut condition);
+        condition.sort_unstable();
+        axiom.condition = condition.into();
+        rename(&mut axiom.head)
+    });
 }
 
 /// Arcs from the variables of conditions to the variables of effects, with weights.
@@ -72,6 +80,14 @@ impl CausalGraph {
                     if source.var.index() != target {
                         *weights.entry((source.var.index(), target)).or_default() += 1;
                     }
+                }
+            }
+        }
+        for axiom in &task.axioms {
+            for source in &axiom.condition {
+                if source.var != axiom.head.var {
+                    let arc = (source.var.index(), axiom.head.var.index());
+                    *weights.entry(arc).or_default() += 1;
                 }
             }
         }
@@ -106,7 +122,8 @@ impl CausalGraph {
         for fact in &task.goal {
             is_goal[fact.var.index()] = true;
         }
-        let components = self.components();
+        let targets = |arcs: &Vec<(usize, u64)>| arcs.iter().map(|&(target, _)| target).collect();
+        let components = components(&self.successors.iter().map(targets).collect::<Vec<_>>());
         let mut component_of = vec![0; self.successors.len()];
         for (c, component) in components.iter().enumerate() {
             component.iter().for_each(|&var| component_of[var] = c);
@@ -128,50 +145,6 @@ impl CausalGraph {
             out.extend(acyclic_order(component, inside));
         }
         out
-    }
-
-    /// The strongly connected components in topological order (Tarjan, without recursion).
-    fn components(&self) -> Vec<Vec<usize>> {
-        const NEW: usize = usize::MAX;
-        let count = self.successors.len();
-        let (mut index, mut low) = (vec![NEW; count], vec![0; count]);
-        let mut on_stack = vec![false; count];
-        let (mut stack, mut components, mut next) = (Vec::new(), Vec::new(), 0);
-        for start in 0..count {
-            if index[start] != NEW {
-                continue;
-            }
-            let mut calls: Vec<(usize, usize)> = vec![(start, 0)];
-            while let Some(&mut (var, ref mut child)) = calls.last_mut() {
-                if *child == 0 {
-                    (index[var], low[var]) = (next, next);
-                    next += 1;
-                    stack.push(var);
-                    on_stack[var] = true;
-                }
-                if let Some(&(target, _)) = self.successors[var].get(*child) {
-                    *child += 1;
-                    if index[target] == NEW {
-                        calls.push((target, 0));
-                    } else if on_stack[target] {
-                        low[var] = low[var].min(index[target]);
-                    }
-                    continue;
-                }
-                calls.pop();
-                if let Some(&(parent, _)) = calls.last() {
-                    low[parent] = low[parent].min(low[var]);
-                }
-                if low[var] == index[var] {
-                    let at = stack.iter().rposition(|&v| v == var).expect("on the stack");
-                    let component: Vec<usize> = stack.split_off(at);
-                    component.iter().for_each(|&v| on_stack[v] = false);
-                    components.push(component);
-                }
-            }
-        }
-        components.reverse();
-        components
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Predicates, objects and schemas are recovered from the names in the file, so that a task read
 //! from `.sas` can be used like one translated from PDDL, except that it has no static atoms.
-//! Axioms and conditional effects are refused by name and line.
+//! A derived variable's value in the initial state is its default.
+//! Of several effects on one variable that happen, the last one in the file counts.
 
 use std::fmt::Write as _;
 
@@ -10,8 +11,8 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use crate::task::{
-    Atom, Cost, Fact, FactMeaning, ObjectId, Operator, PredicateId, SchemaId, Symbol, Task, Value,
-    VarId, Variable,
+    Atom, Axiom, ConditionalEffect, Cost, Derivation, Fact, FactMeaning, ObjectId, Operator,
+    PredicateId, SchemaId, Symbol, Task, Value, VarId, Variable,
 };
 
 /// Why a `.sas` text could not be read.
@@ -35,18 +36,10 @@ pub enum SasError {
         /// What the format asks for.
         expected: String,
     },
-    /// The task uses something this planner does not support.
-    #[error("line {line}: {construct} are not supported")]
-    Unsupported {
-        /// One-based line number.
-        line: usize,
-        /// The construct.
-        construct: &'static str,
-    },
 }
 
 /// Largest cost of an operator, as in Fast Downward; sums of costs then fit easily.
-const MAX_COST: Cost = (1 << 31) - 1;
+pub(super) const MAX_COST: Cost = (1 << 31) - 1;
 
 /// Reads a task from the text of a `.sas` file.
 pub fn read(text: &str) -> Result<Task, SasError> {
@@ -214,7 +207,7 @@ impl<'a> Reader<'a> {
         };
         self.keyword("end_metric")?;
 
-        let variables = self.variables()?;
+        let mut variables = self.variables()?;
         let mutex_groups = self.mutex_groups(&variables)?;
 
         self.keyword("begin_state")?;
@@ -224,6 +217,11 @@ impl<'a> Reader<'a> {
             initial.push(self.fact(&variables, var as i64, value)?.value);
         }
         self.keyword("end_state")?;
+        for (variable, &value) in variables.iter_mut().zip(&initial) {
+            if let Some(derivation) = &mut variable.derived {
+                derivation.default = value;
+            }
+        }
 
         self.keyword("begin_goal")?;
         let count: usize = self.number("the number of goal facts")?;
@@ -248,15 +246,18 @@ impl<'a> Reader<'a> {
         for _ in 0..count {
             operators.push(self.operator(&variables, uses_metric)?);
         }
-        if self.number::<usize>("the number of axiom rules")? != 0 {
-            return Err(SasError::Unsupported { line: self.line, construct: "axioms" });
+        let count: usize = self.number("the number of axiom rules")?;
+        let mut axioms = Vec::new();
+        for _ in 0..count {
+            axioms.push(self.axiom(&variables)?);
         }
 
         let Names { objects, predicates, schemas } = self.names;
-        Ok(Task {
+        let mut task = Task {
             variables,
             operators,
-            initial,
+            axioms,
+            initial: Vec::new(),
             goal,
             mutex_groups,
             uses_metric,
@@ -264,7 +265,10 @@ impl<'a> Reader<'a> {
             predicates: predicates.symbols,
             schemas: schemas.symbols,
             static_atoms: Vec::new(),
-        })
+        };
+        task.evaluate_axioms(&mut initial);
+        task.initial = initial;
+        Ok(task)
     }
 
     fn variables(&mut self) -> Result<Vec<Variable>, SasError> {
@@ -274,12 +278,11 @@ impl<'a> Reader<'a> {
             self.keyword("begin_variable")?;
             let name = self.next("the name of a variable")?.to_string();
             let layer: i64 = self.number("the axiom layer")?;
-            if layer != -1 {
-                return Err(SasError::Unsupported {
-                    line: self.line,
-                    construct: "derived variables",
-                });
-            }
+            let derived = match u32::try_from(layer) {
+                Ok(layer) => Some(Derivation { layer, default: 0 }),
+                Err(_) if layer == -1 => None,
+                Err(_) => return Err(self.syntax("the axiom layer", &layer.to_string())),
+            };
             let size: usize = self.number("the domain size")?;
             if size == 0 {
                 return Err(self.syntax("a domain size of at least 1", "0"));
@@ -290,7 +293,7 @@ impl<'a> Reader<'a> {
                 values.push(self.names.fact(text));
             }
             self.keyword("end_variable")?;
-            variables.push(Variable { name, values });
+            variables.push(Variable { name, values, derived });
         }
         Ok(variables)
     }
@@ -322,27 +325,27 @@ impl<'a> Reader<'a> {
             let [var, value] = self.numbers("a prevail condition (variable and value)")?;
             pre.push(self.fact(variables, var, value)?);
         }
+        let mut conditional: Vec<ConditionalEffect> = Vec::new();
         for _ in 0..self.number::<usize>("the number of effects")? {
-            let text = self.next("an effect")?;
-            if text.split_whitespace().next().is_some_and(|n| n != "0") {
-                return Err(SasError::Unsupported {
-                    line: self.line,
-                    construct: "conditional effects",
-                });
-            }
-            let expected = "an effect (0, variable, old value, new value)";
-            let [_, var, old, new] = self.parse_numbers(text, expected)?;
+            let (condition, [var, old, new]) = self.effect(variables)?;
             let fact = self.fact(variables, var, new)?;
-            if old == new {
-                // It changes nothing; what remains of it is a condition.
-                pre.push(fact);
-                continue;
+            if variables[fact.var.index()].derived.is_some() {
+                return Err(self.syntax("a variable that is not derived", &var.to_string()));
             }
             if old != -1 {
                 pre.push(self.fact(variables, var, old)?);
             }
+            if !condition.is_empty() {
+                conditional.push(ConditionalEffect { condition, fact });
+                continue;
+            }
+            if old == new && conditional.iter().all(|e| e.fact.var != fact.var) {
+                // It changes nothing; what remains of it is a condition.
+                continue;
+            }
             // Of two effects on one variable the later one counts.
             eff.retain(|other: &Fact| other.var != fact.var);
+            conditional.retain(|other| other.fact.var != fact.var);
             eff.push(fact);
         }
         let cost: Cost = self.number("the cost of the operator")?;
@@ -350,15 +353,69 @@ impl<'a> Reader<'a> {
             return Err(self.syntax("a cost of at most 2147483647", &cost.to_string()));
         }
         self.keyword("end_operator")?;
-        pre.sort_unstable();
-        pre.dedup();
+        let pre = self.conjunction(pre)?;
         eff.sort_unstable();
-        if let Some(pair) = pre.windows(2).find(|pair| pair[0].var == pair[1].var) {
+        let cost = if metric { cost } else { 1 };
+        let (eff, conditional) = (eff.into(), conditional.into());
+        Ok(Operator { schema, args, pre, eff, conditional, cost })
+    }
+
+    /// The line of an effect: its condition, then variable, old value (or -1) and new value.
+    fn effect(&mut self, variables: &[Variable]) -> Result<(Box<[Fact]>, [i64; 3]), SasError> {
+        let expected = "an effect (number of conditions, conditions, variable, old and new value)";
+        let text = self.next(expected)?;
+        let numbers: Option<Vec<i64>> = text.split_whitespace().map(|w| w.parse().ok()).collect();
+        let numbers = numbers.unwrap_or_default();
+        let (count, rest) = numbers.split_first().unwrap_or((&0, &[]));
+        let (pairs, change) = match rest.split_last_chunk::<3>() {
+            Some((pairs, change)) if i64::try_from(pairs.len()) == Ok(count.saturating_mul(2)) => {
+                (pairs, *change)
+            }
+            _ => return Err(self.syntax(expected, text)),
+        };
+        let condition: Result<Vec<Fact>, SasError> =
+            pairs.chunks(2).map(|pair| self.fact(variables, pair[0], pair[1])).collect();
+        Ok((self.conjunction(condition?)?, change))
+    }
+
+    fn axiom(&mut self, variables: &[Variable]) -> Result<Axiom, SasError> {
+        self.keyword("begin_rule")?;
+        let mut condition = Vec::new();
+        for _ in 0..self.number::<usize>("the number of conditions")? {
+            let [var, value] = self.numbers("a condition (variable and value)")?;
+            condition.push(self.fact(variables, var, value)?);
+        }
+        let [var, _, new] = self.numbers("the derived fact (variable, old and new value)")?;
+        let head = self.fact(variables, var, new)?;
+        let Some(Derivation { layer, default }) = variables[head.var.index()].derived else {
+            return Err(self.syntax("a derived variable", &var.to_string()));
+        };
+        if head.value == default || variables[head.var.index()].domain_size() != 2 {
+            return Err(self.syntax("the value that is not the initial one", &new.to_string()));
+        }
+        for fact in &condition {
+            let below = |other: Derivation| {
+                other.layer < layer || (other.layer == layer && fact.value != other.default)
+            };
+            if !variables[fact.var.index()].derived.is_none_or(below) {
+                let found = format!("variable {}", fact.var.0);
+                return Err(self.syntax("conditions on lower layers", &found));
+            }
+        }
+        let condition = self.conjunction(condition)?;
+        self.keyword("end_rule")?;
+        Ok(Axiom { head, condition })
+    }
+
+    /// Sorts a conjunction of facts, which must agree.
+    fn conjunction(&self, mut facts: Vec<Fact>) -> Result<Box<[Fact]>, SasError> {
+        facts.sort_unstable();
+        facts.dedup();
+        if let Some(pair) = facts.windows(2).find(|pair| pair[0].var == pair[1].var) {
             let found = format!("two for variable {}", pair[0].var.0);
             return Err(self.syntax("at most one condition per variable", &found));
         }
-        let cost = if metric { cost } else { 1 };
-        Ok(Operator { schema, args, pre: pre.into(), eff: eff.into(), cost })
+        Ok(facts.into())
     }
 }
 
@@ -374,7 +431,8 @@ fn write_task(task: &Task, out: &mut String) -> std::fmt::Result {
     writeln!(out, "begin_metric\n{}\nend_metric", u8::from(task.uses_metric))?;
     writeln!(out, "{}", task.variables.len())?;
     for (v, variable) in task.variables.iter().enumerate() {
-        writeln!(out, "begin_variable\n{}\n-1\n{}", variable.name, variable.domain_size())?;
+        let layer = variable.derived.map_or(-1, |derivation| i64::from(derivation.layer));
+        writeln!(out, "begin_variable\n{}\n{layer}\n{}", variable.name, variable.domain_size())?;
         for value in 0..variable.domain_size() {
             writeln!(out, "{}", task.fact_name(Fact::new(v.into(), value as Value)))?;
         }
@@ -389,8 +447,8 @@ fn write_task(task: &Task, out: &mut String) -> std::fmt::Result {
         writeln!(out, "end_mutex_group")?;
     }
     writeln!(out, "begin_state")?;
-    for value in &task.initial {
-        writeln!(out, "{value}")?;
+    for (value, variable) in task.initial.iter().zip(&task.variables) {
+        writeln!(out, "{}", variable.derived.map_or(*value, |derivation| derivation.default))?;
     }
     writeln!(out, "end_state\nbegin_goal\n{}", task.goal.len())?;
     for fact in &task.goal {
@@ -400,19 +458,35 @@ fn write_task(task: &Task, out: &mut String) -> std::fmt::Result {
     for op in task.operator_ids() {
         let o = task.operator(op);
         writeln!(out, "begin_operator\n{}", task.operator_name(op))?;
-        let prevail = || o.pre.iter().filter(|fact| o.eff_on(fact.var).is_none());
-        writeln!(out, "{}", prevail().count())?;
-        for fact in prevail() {
+        let mut effects: Vec<(&[Fact], Fact)> = o.eff.iter().map(|&fact| (&[][..], fact)).collect();
+        effects.extend(o.conditional.iter().map(|e| (&e.condition[..], e.fact)));
+        // Stable: effects on one variable keep their order.
+        effects.sort_by_key(|(_, fact)| fact.var);
+        let changes = |var: VarId| effects.binary_search_by_key(&var, |(_, f)| f.var).is_ok();
+        let prevail: Vec<&Fact> = o.pre.iter().filter(|fact| !changes(fact.var)).collect();
+        writeln!(out, "{}", prevail.len())?;
+        for fact in prevail {
             writeln!(out, "{} {}", fact.var.0, fact.value)?;
         }
-        writeln!(out, "{}", o.eff.len())?;
-        for fact in &o.eff {
-            match o.pre_on(fact.var) {
-                Some(old) => writeln!(out, "0 {} {old} {}", fact.var.0, fact.value)?,
-                None => writeln!(out, "0 {} -1 {}", fact.var.0, fact.value)?,
+        writeln!(out, "{}", effects.len())?;
+        for (condition, fact) in effects {
+            write!(out, "{} ", condition.len())?;
+            for fact in condition {
+                write!(out, "{} {} ", fact.var.0, fact.value)?;
             }
+            let old = o.pre_on(fact.var).map_or(-1, i64::from);
+            writeln!(out, "{} {old} {}", fact.var.0, fact.value)?;
         }
         writeln!(out, "{}\nend_operator", if task.uses_metric { o.cost } else { 1 })?;
     }
-    writeln!(out, "0")
+    writeln!(out, "{}", task.axioms.len())?;
+    for Axiom { head, condition } in &task.axioms {
+        writeln!(out, "begin_rule\n{}", condition.len())?;
+        for fact in condition {
+            writeln!(out, "{} {}", fact.var.0, fact.value)?;
+        }
+        let default = task.variable(head.var).derived.map_or(0, |derivation| derivation.default);
+        writeln!(out, "{} {default} {}\nend_rule", head.var.0, head.value)?;
+    }
+    Ok(())
 }

@@ -2,9 +2,9 @@
 //!
 //! Reachability is tested for each variable alone, in its domain transition graph.
 
-use crate::task::{Fact, Value, VarId};
+use crate::task::{Axiom, Fact, Value, VarId};
 
-use super::fdr::FdrTask;
+use super::fdr::{FdrTask, FdrVariable, remove_redundant};
 
 /// What becomes of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ pub(super) fn remove_unreachable(task: &mut FdrTask) -> (GoalStatus, Vec<Fact>) 
         if kept.is_empty() {
             constant.push(Fact::new(VarId::from(var), task.init[var]));
         } else {
-            task.variables.push(super::fdr::FdrVariable { values: kept, axiom: variable.axiom });
+            task.variables.push(FdrVariable { values: kept, layer: variable.layer });
         }
     }
     task.init = new_init;
@@ -84,7 +84,14 @@ pub(super) fn remove_unreachable(task: &mut FdrTask) -> (GoalStatus, Vec<Fact>) 
                 Some(effect)
             })
             .collect();
+        remove_redundant(&mut operator.effects);
         !operator.effects.is_empty()
+    });
+    task.axioms.retain_mut(|axiom| {
+        let Some(condition) = rename_condition(&axiom.condition, rename) else { return false };
+        let Renamed::To(head) = rename(axiom.head) else { return false };
+        *axiom = Axiom { head, condition: condition.into() };
+        true
     });
     let status = if task.goal.is_empty() { GoalStatus::AlwaysTrue } else { GoalStatus::Open };
     (status, constant)
@@ -119,10 +126,8 @@ fn renaming(task: &FdrTask) -> (Vec<Vec<Renamed>>, Vec<Value>) {
             }
         }
     }
-    for (var, variable) in task.variables.iter().enumerate() {
-        if variable.axiom.is_some() {
-            from_anywhere[var].extend(0..variable.values.len() as Value);
-        }
+    for axiom in &task.axioms {
+        from_anywhere[axiom.head.var.index()].push(axiom.head.value);
     }
     let mut out = Vec::with_capacity(task.variables.len());
     let mut init = Vec::new();

@@ -106,7 +106,7 @@ fn states_along(task: &Task, operators: &[OpId]) -> Vec<Vec<Value>> {
     let mut state = task.initial.clone();
     let mut states = vec![state.clone()];
     for &op in operators {
-        task.operator(op).apply(&mut state);
+        state = task.successor(&state, op);
         states.push(state.clone());
     }
     states

@@ -116,6 +116,8 @@ fn line_colour(colour: &EdgeColour, kind: GraphKind) -> &'static str {
         EdgeColour::VariableValue => paint::CADET_BLUE,
         EdgeColour::Precondition => paint::BLACK,
         EdgeColour::Effect => paint::BLUE,
+        EdgeColour::Condition => paint::MORE[2],
+        EdgeColour::ConditionalEffect => paint::MORE[4],
         EdgeColour::Argument(1) => paint::ORANGE,
         EdgeColour::Argument(2) => paint::BLUE,
         EdgeColour::Argument(i) => paint::MORE[(i - 3) % paint::MORE.len()],
@@ -131,6 +133,8 @@ fn line_meaning(colour: &EdgeColour) -> String {
         EdgeColour::VariableValue => "variable and value".to_string(),
         EdgeColour::Precondition => "precondition".to_string(),
         EdgeColour::Effect => "effect".to_string(),
+        EdgeColour::Condition => "condition of an effect".to_string(),
+        EdgeColour::ConditionalEffect => "conditional effect".to_string(),
         EdgeColour::Argument(i) => format!("argument {i}"),
         EdgeColour::Static { predicate, .. } => format!("static {predicate}"),
     }

@@ -8,6 +8,12 @@
 
 use std::path::{Path, PathBuf};
 
+mod adl;
+
+pub use adl::{random_adl, random_adl_task};
+
+use rustc_hash::FxHashMap;
+
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -69,6 +75,7 @@ pub fn random_task(seed: u64) -> Task {
             Variable {
                 name: format!("var{var}"),
                 values: (0..size).map(|value| FactMeaning::Atom(atom(value))).collect(),
+                derived: None,
             }
         })
         .collect();
@@ -127,8 +134,14 @@ fn random_operator(rng: &mut TestRng, variables: &[Variable]) -> Operator {
             }
         }
         if !eff.is_empty() {
-            let (pre, eff) = (pre.into(), eff.into());
-            return Operator { schema: SchemaId(0), args: [].into(), pre, eff, cost: 0 };
+            return Operator {
+                schema: SchemaId(0),
+                args: [].into(),
+                pre: pre.into(),
+                eff: eff.into(),
+                conditional: [].into(),
+                cost: 0,
+            };
         }
     }
 }
@@ -136,7 +149,7 @@ fn random_operator(rng: &mut TestRng, variables: &[Variable]) -> Operator {
 /// All states of a task with few of them, with their exact distances to the goal.
 #[derive(Clone, Debug)]
 pub struct StateSpace {
-    /// Every combination of values.
+    /// Every combination of values, derived variables having those that follow from the others.
     pub states: Vec<Vec<Value>>,
     /// The cost of a cheapest plan from each state; `None` if there is no plan.
     pub distances: Vec<Option<Cost>>,
@@ -147,30 +160,31 @@ pub struct StateSpace {
 impl StateSpace {
     /// Enumerates the states and computes all distances.
     pub fn new(task: &Task) -> StateSpace {
-        let sizes: Vec<usize> = task.variables.iter().map(Variable::domain_size).collect();
-        let rank = |state: &[Value]| {
-            state.iter().zip(&sizes).fold(0, |rank, (&value, size)| rank * size + value as usize)
-        };
         let mut states = vec![Vec::new()];
-        for &size in &sizes {
+        for variable in &task.variables {
+            let values = if variable.derived.is_some() { 1 } else { variable.domain_size() };
             let extend = |state: &Vec<Value>| {
                 let state = state.clone();
-                (0..size as Value).map(move |value| [&state[..], &[value]].concat())
+                (0..values as Value).map(move |value| [&state[..], &[value]].concat())
             };
             states = states.iter().flat_map(extend).collect();
         }
-        let arcs: Vec<(usize, Cost, usize)> = states
-            .iter()
-            .flat_map(|state| task.operators.iter().map(move |o| (state, o)))
-            .filter(|(state, o)| o.is_applicable(state))
-            .map(|(state, o)| (rank(state), o.cost, rank(&successor(o, state))))
-            .collect();
+        states.iter_mut().for_each(|state| task.evaluate_axioms(state));
+        let index: FxHashMap<&[Value], usize> =
+            states.iter().enumerate().map(|(i, state)| (&state[..], i)).collect();
+        let mut arcs: Vec<(usize, Cost, usize)> = Vec::new();
+        for (from, state) in states.iter().enumerate() {
+            for op in task.operator_ids().filter(|&op| task.operator(op).is_applicable(state)) {
+                let to = index[&task.successor(state, op)[..]];
+                arcs.push((from, task.operator(op).cost, to));
+            }
+        }
 
         // Bellman-Ford: slow, and independent of every other distance computation here.
         let goal = |state: &Vec<Value>| task.is_goal(state).then_some(0);
         let mut distances: Vec<Option<Cost>> = states.iter().map(goal).collect();
         let mut reachable = vec![false; states.len()];
-        reachable[rank(&task.initial)] = true;
+        reachable[index[&task.initial[..]]] = true;
         let mut changed = true;
         while changed {
             changed = false;
@@ -195,10 +209,4 @@ impl StateSpace {
         let all = self.states.iter().zip(&self.distances).zip(&self.reachable);
         all.filter(|(_, reachable)| **reachable).map(|((state, d), _)| (&state[..], *d))
     }
-}
-
-fn successor(operator: &Operator, state: &[Value]) -> Vec<Value> {
-    let mut successor = state.to_vec();
-    operator.apply(&mut successor);
-    successor
 }

@@ -1,0 +1,227 @@
+//! The heuristic h^max (Bonet, Geffner 2001): the cost of the dearest goal fact when facts, once
+//! reached, stay reached, and a conjunction costs as much as its dearest fact.
+//!
+//! Needs no goal variables that operators change, so it also speaks where projections are silent:
+//! a conditional effect is an action of its own with the condition as further precondition, an
+//! axiom an action without cost.
+//! Default values of derived variables count as reached, which keeps the bound admissible.
+//! A goal fact that cannot be reached shows a dead end.
+//! Cost per state: linear in the preconditions of what is reachable (Dijkstra's algorithm; the
+//! queue has a bucket per cost, and a heap beyond [`BUCKETS`]).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
+
+use super::{Estimate, Heuristic};
+use crate::task::{Cost, Fact, Task, Value};
+
+/// Costs below this have buckets.
+const BUCKETS: usize = 1 << 12;
+
+/// h^max of a task.
+#[derive(Debug)]
+pub struct HMax {
+    /// The number of a fact is its value plus this, by variable.
+    first_fact: Vec<u32>,
+    /// What is reached in every state: default values of derived variables.
+    always: Vec<u32>,
+    is_goal: Vec<bool>,
+    num_goals: usize,
+    /// The actions: their numbers of preconditions, costs and effects.
+    num_pre: Vec<u32>,
+    costs: Vec<Cost>,
+    /// Action a adds the facts `effects[effect_offsets[a]..effect_offsets[a + 1]]`.
+    effect_offsets: Vec<u32>,
+    effects: Vec<u32>,
+    /// The actions with a fact f among their preconditions are
+    /// `users[user_offsets[f]..user_offsets[f + 1]]`.
+    user_offsets: Vec<u32>,
+    users: Vec<u32>,
+    without_pre: Vec<u32>,
+    scratch: Scratch,
+}
+
+#[derive(Debug, Default)]
+struct Scratch {
+    open_pre: Vec<u32>,
+    reached_at: Vec<Cost>,
+    buckets: Vec<Vec<u32>>,
+    /// No bucket from here on holds anything.
+    end: usize,
+    heap: BinaryHeap<Reverse<(Cost, u32)>>,
+}
+
+impl HMax {
+    /// Prepares a task. Cost linear in the task.
+    pub fn new(task: &Task) -> HMax {
+        let mut first_fact = Vec::with_capacity(task.variables.len());
+        let mut num_facts = 0;
+        for variable in &task.variables {
+            first_fact.push(num_facts);
+            num_facts += variable.domain_size() as u32;
+        }
+        let index = |fact: &Fact| first_fact[fact.var.index()] + fact.value;
+        let mut actions: Vec<(Vec<Fact>, Vec<u32>, Cost)> = Vec::new();
+        for operator in &task.operators {
+            if !operator.eff.is_empty() {
+                let effects = operator.eff.iter().map(index).collect();
+                actions.push((operator.pre.to_vec(), effects, operator.cost));
+            }
+            // Effects with the same condition are one action.
+            let mut by_condition: FxHashMap<&[Fact], usize> = FxHashMap::default();
+            for effect in &operator.conditional {
+                let at = *by_condition.entry(&effect.condition).or_insert_with(|| {
+                    let pre = operator.pre.iter().chain(&effect.condition).copied().collect();
+                    actions.push((pre, Vec::new(), operator.cost));
+                    actions.len() - 1
+                });
+                actions[at].1.push(index(&effect.fact));
+            }
+        }
+        for axiom in &task.axioms {
+            actions.push((axiom.condition.to_vec(), vec![index(&axiom.head)], 0));
+        }
+
+        let mut user_offsets = vec![0u32; num_facts as usize + 1];
+        for (pre, _, _) in &mut actions {
+            pre.sort_unstable();
+            pre.dedup();
+            pre.iter().for_each(|fact| user_offsets[index(fact) as usize + 1] += 1);
+        }
+        for f in 0..num_facts as usize {
+            user_offsets[f + 1] += user_offsets[f];
+        }
+        let mut next = user_offsets.clone();
+        let mut users = vec![0; user_offsets[num_facts as usize] as usize];
+        let (mut effect_offsets, mut effects) = (vec![0], Vec::new());
+        for (a, (pre, adds, _)) in actions.iter().enumerate() {
+            for fact in pre {
+                let slot = &mut next[index(fact) as usize];
+                users[*slot as usize] = a as u32;
+                *slot += 1;
+            }
+            effects.extend_from_slice(adds);
+            effect_offsets.push(effects.len() as u32);
+        }
+        let defaults = task
+            .variables
+            .iter()
+            .enumerate()
+            .filter_map(|(v, variable)| Some(first_fact[v] + variable.derived?.default));
+        let mut is_goal = vec![false; num_facts as usize];
+        task.goal.iter().for_each(|fact| is_goal[index(fact) as usize] = true);
+        HMax {
+            always: defaults.collect(),
+            num_goals: is_goal.iter().filter(|&&goal| goal).count(),
+            is_goal,
+            num_pre: actions.iter().map(|(pre, _, _)| pre.len() as u32).collect(),
+            costs: actions.iter().map(|(_, _, cost)| *cost).collect(),
+            without_pre: (0..actions.len() as u32)
+                .filter(|&a| actions[a as usize].0.is_empty())
+                .collect(),
+            first_fact,
+            effect_offsets,
+            effects,
+            user_offsets,
+            users,
+            scratch: Scratch {
+                reached_at: vec![Cost::MAX; num_facts as usize],
+                buckets: vec![Vec::new(); BUCKETS],
+                ..Scratch::default()
+            },
+        }
+    }
+
+    /// Adds the effects of an action whose preconditions were all reached at `cost`.
+    #[inline]
+    fn apply(&self, action: u32, cost: Cost, scratch: &mut Scratch) {
+        let a = action as usize;
+        let cost = cost.saturating_add(self.costs[a]);
+        let range = self.effect_offsets[a] as usize..self.effect_offsets[a + 1] as usize;
+        for &fact in &self.effects[range] {
+            scratch.reach(fact, cost);
+        }
+    }
+}
+
+impl Scratch {
+    fn clear(&mut self, num_pre: &[u32]) {
+        self.open_pre.clear();
+        self.open_pre.extend_from_slice(num_pre);
+        self.reached_at.fill(Cost::MAX);
+        self.buckets[..self.end].iter_mut().for_each(Vec::clear);
+        self.end = 0;
+        self.heap.clear();
+    }
+
+    #[inline]
+    fn reach(&mut self, fact: u32, cost: Cost) {
+        let reached_at = &mut self.reached_at[fact as usize];
+        if cost >= *reached_at {
+            return;
+        }
+        *reached_at = cost;
+        if cost < BUCKETS as Cost {
+            self.buckets[cost as usize].push(fact);
+            self.end = self.end.max(cost as usize + 1);
+        } else {
+            self.heap.push(Reverse((cost, fact)));
+        }
+    }
+
+    /// The next fact in order of cost; `bucket` is where the last one came from.
+    #[inline]
+    fn next(&mut self, bucket: &mut usize) -> Option<(Cost, u32)> {
+        while *bucket < self.end {
+            if let Some(fact) = self.buckets[*bucket].pop() {
+                return Some((*bucket as Cost, fact));
+            }
+            *bucket += 1;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry)
+    }
+}
+
+impl Heuristic for HMax {
+    fn evaluate(&mut self, state: &[Value]) -> Estimate {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear(&self.num_pre);
+        for (&value, first) in state.iter().zip(&self.first_fact) {
+            scratch.reach(first + value, 0);
+        }
+        for &fact in &self.always {
+            scratch.reach(fact, 0);
+        }
+        for &action in &self.without_pre {
+            self.apply(action, 0, &mut scratch);
+        }
+        let mut goals = self.num_goals;
+        let mut estimate = if goals == 0 { Estimate::AtLeast(0) } else { Estimate::DeadEnd };
+        let mut bucket = 0;
+        while goals > 0
+            && let Some((cost, fact)) = scratch.next(&mut bucket)
+        {
+            let f = fact as usize;
+            if cost > scratch.reached_at[f] {
+                continue; // It was reached at lower cost.
+            }
+            if self.is_goal[f] {
+                goals -= 1;
+                if goals == 0 {
+                    estimate = Estimate::AtLeast(cost);
+                }
+            }
+            for &a in &self.users[self.user_offsets[f] as usize..self.user_offsets[f + 1] as usize]
+            {
+                scratch.open_pre[a as usize] -= 1;
+                if scratch.open_pre[a as usize] == 0 {
+                    self.apply(a, cost, &mut scratch);
+                }
+            }
+        }
+        self.scratch = scratch;
+        estimate
+    }
+}
