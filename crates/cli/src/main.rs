@@ -4,7 +4,6 @@ mod evaluate;
 mod exit;
 mod experiment;
 mod explain;
-#[cfg(feature = "train")]
 mod generate;
 mod heuristic;
 mod input;
@@ -14,9 +13,7 @@ mod options;
 mod plan;
 mod progress;
 mod report;
-#[cfg(feature = "train")]
 mod sample;
-#[cfg(feature = "train")]
 mod train;
 mod translate;
 mod validate;
@@ -46,11 +43,8 @@ enum Command {
     Evaluate(evaluate::Args),
     Explain(explain::Args),
     Experiment(experiment::Args),
-    #[cfg(feature = "train")]
     Generate(generate::Args),
-    #[cfg(feature = "train")]
     Sample(sample::Args),
-    #[cfg(feature = "train")]
     Train(train::Args),
 }
 
@@ -80,11 +74,8 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => evaluate::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Experiment(args) => experiment::run(args),
-        #[cfg(feature = "train")]
         Command::Generate(args) => generate::run(args),
-        #[cfg(feature = "train")]
         Command::Sample(args) => sample::run(args),
-        #[cfg(feature = "train")]
         Command::Train(args) => train::run(args),
     };
     result.unwrap_or_else(|error| {

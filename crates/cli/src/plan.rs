@@ -78,11 +78,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
 
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);
-    let config = search::Config {
-        limits: run.limits(),
-        progress: Some(&mut progress),
-        ..search::Config::default()
-    };
+    let config = search::Config { limits: run.limits(), progress: Some(&mut progress) };
     let result = search::astar(task, &mut heuristic, config);
     run.progress(&result.statistics);
 

@@ -1,6 +1,6 @@
 //! Live progress of long commands on stderr, and Ctrl-C as a request to stop.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -19,71 +19,52 @@ pub(crate) struct Bar {
     /// How often a line is due.
     every: Option<Duration>,
     started: Instant,
-    drawn: Mutex<Drawn>,
-}
-
-struct Drawn {
-    length: u64,
-    line: String,
-    at: Instant,
+    /// The line on the terminal, and when it was drawn.
+    drawn: Mutex<(String, Instant)>,
 }
 
 impl Bar {
-    /// Counts up to `length` of `what`; `plain` says how often a line is due where there is no terminal.
-    pub(crate) fn new(length: u64, what: &'static str, plain: Option<Duration>) -> Bar {
+    /// Counts `what`; `plain` says how often a line is due where there is no terminal.
+    pub(crate) fn new(what: &'static str, plain: Option<Duration>) -> Bar {
         let live = std::io::stderr().is_terminal();
         let every = if live { Some(Duration::from_millis(100)) } else { plain };
-        let now = Instant::now();
-        let drawn = Mutex::new(Drawn { length, line: String::new(), at: now });
-        Bar { what, live, every, started: now, drawn }
+        let started = Instant::now();
+        Bar { what, live, every, started, drawn: Mutex::new((String::new(), started)) }
     }
 
-    /// Whether somebody watches the line change.
-    pub(crate) fn is_live(&self) -> bool {
-        self.live
-    }
-
-    /// Says that there is more or less to do than was known.
-    pub(crate) fn set_length(&self, length: u64) {
-        self.drawn().length = length;
-    }
-
-    /// Shows that `position` are done, if a line is due.
-    pub(crate) fn show(&self, position: u64, message: &str) {
+    /// Shows that `done` of `all` are done, if a line is due.
+    pub(crate) fn show(&self, done: usize, all: usize, message: &str) {
         let mut drawn = self.drawn();
-        let last = position == drawn.length;
-        if self.every.is_none_or(|every| !last && drawn.at.elapsed() < every) {
+        if self.every.is_none_or(|every| done < all && drawn.1.elapsed() < every) {
             return;
         }
         let (what, elapsed) = (self.what, show_duration(self.started.elapsed()));
-        drawn.line = format!("{position}/{} {what}: {message} [{elapsed}]", drawn.length);
-        drawn.at = Instant::now();
+        let line = format!("{done}/{all} {what}: {message} [{elapsed}]");
         if self.live {
-            eprint!("{CLEAR_LINE}{}", drawn.line);
+            eprint!("{CLEAR_LINE}{line}");
         } else {
-            eprintln!("{}", drawn.line);
+            eprintln!("{line}");
         }
-        let _ = std::io::stderr().flush();
+        *drawn = (line, Instant::now());
     }
 
     /// Prints a line of its own, above the live one.
     pub(crate) fn say(&self, text: &str) {
-        let drawn = self.drawn();
         match self.live {
-            true => eprint!("{CLEAR_LINE}{text}\n{}", drawn.line),
+            true => eprint!("{CLEAR_LINE}{text}\n{}", self.drawn().0),
             false => eprintln!("{text}"),
         }
     }
 
     /// Takes the live line away.
     pub(crate) fn clear(&self) {
-        self.drawn().line.clear();
+        self.drawn().0.clear();
         if self.live {
             eprint!("{CLEAR_LINE}");
         }
     }
 
-    fn drawn(&self) -> MutexGuard<'_, Drawn> {
+    fn drawn(&self) -> MutexGuard<'_, (String, Instant)> {
         self.drawn.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

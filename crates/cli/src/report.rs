@@ -87,27 +87,11 @@ pub(crate) struct Report {
     pub(crate) version: &'static str,
     pub(crate) cost: Option<Cost>,
     pub(crate) plan_length: Option<usize>,
-    /// No plan costs less than this.
+    /// No plan costs less than this; unknown before the search.
     pub(crate) lower_bound: Option<Cost>,
-    pub(crate) initial_h: Option<Cost>,
-    pub(crate) expanded: u64,
-    pub(crate) expanded_until_last_jump: u64,
-    pub(crate) evaluated: u64,
-    pub(crate) raised: u64,
-    pub(crate) generated: u64,
-    pub(crate) reopened: u64,
-    pub(crate) dead_ends: u64,
-    pub(crate) registered: u64,
-    pub(crate) search_memory_bytes: usize,
-    pub(crate) patterns: usize,
-    pub(crate) partitions: usize,
-    pub(crate) partitions_computed: usize,
+    #[serde(flatten)]
+    pub(crate) statistics: Statistics,
     pub(crate) heuristic_memory_bytes: usize,
-    pub(crate) transition_bytes: usize,
-    pub(crate) table_bytes: usize,
-    pub(crate) partitioner_bytes: usize,
-    pub(crate) partition_s: f64,
-    pub(crate) distances_s: f64,
     pub(crate) variables: Option<usize>,
     pub(crate) facts: Option<usize>,
     pub(crate) operators: Option<usize>,
@@ -131,26 +115,8 @@ impl Report {
     /// Takes the figures of a search.
     pub(crate) fn set_statistics(&mut self, statistics: &Statistics) {
         self.lower_bound = Some(statistics.lower_bound);
-        self.initial_h = statistics.initial_h;
-        self.expanded = statistics.expanded;
-        self.expanded_until_last_jump = statistics.expanded_until_last_jump;
-        self.evaluated = statistics.evaluated;
-        self.raised = statistics.raised;
-        self.generated = statistics.generated;
-        self.reopened = statistics.reopened;
-        self.dead_ends = statistics.dead_ends;
-        self.registered = statistics.registered;
-        self.search_memory_bytes = statistics.memory_bytes;
-        let heuristic = &statistics.heuristic;
-        self.patterns = heuristic.patterns;
-        self.partitions = heuristic.partitions;
-        self.partitions_computed = heuristic.partitions_computed;
-        self.heuristic_memory_bytes = heuristic.memory_bytes();
-        self.transition_bytes = heuristic.transition_bytes;
-        self.table_bytes = heuristic.table_bytes;
-        self.partitioner_bytes = heuristic.partitioner_bytes;
-        self.partition_s = heuristic.partition_s;
-        self.distances_s = heuristic.distances_s;
+        self.heuristic_memory_bytes = statistics.heuristic.memory_bytes();
+        self.statistics = statistics.clone();
     }
 
     /// Takes the sizes of the task.
@@ -168,28 +134,31 @@ impl Report {
     }
 
     fn write_log(&self, out: &mut String) -> std::fmt::Result {
+        let search = &self.statistics;
+        let heuristic = &search.heuristic;
         if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
             writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}")?;
         }
-        if let Some(h) = self.initial_h {
+        if let Some(h) = search.initial_h {
             writeln!(out, "Initial heuristic value for {}: {h}", self.heuristic)?;
         }
-        if self.evaluated > 0 {
-            writeln!(out, "Expanded {} state(s).", self.expanded)?;
-            writeln!(out, "Reopened {} state(s).", self.reopened)?;
-            writeln!(out, "Evaluated {} state(s).", self.evaluated)?;
-            writeln!(out, "Evaluations: {}", self.evaluated + self.raised)?;
-            writeln!(out, "Generated {} state(s).", self.generated)?;
-            writeln!(out, "Dead ends: {} state(s).", self.dead_ends)?;
-            let until_last_jump = self.expanded_until_last_jump;
+        if search.evaluated > 0 {
+            writeln!(out, "Expanded {} state(s).", search.expanded)?;
+            writeln!(out, "Reopened {} state(s).", search.reopened)?;
+            writeln!(out, "Evaluated {} state(s).", search.evaluated)?;
+            writeln!(out, "Evaluations: {}", search.evaluated + search.raised)?;
+            writeln!(out, "Generated {} state(s).", search.generated)?;
+            writeln!(out, "Dead ends: {} state(s).", search.dead_ends)?;
+            let until_last_jump = search.expanded_until_last_jump;
             writeln!(out, "Expanded until last jump: {until_last_jump} state(s).")?;
-            writeln!(out, "Number of registered states: {}", self.registered)?;
+            writeln!(out, "Number of registered states: {}", search.registered)?;
             writeln!(out, "Search time: {:.6}s", self.search_s)?;
         }
-        if self.patterns > 0 {
-            writeln!(out, "Patterns: {}", self.patterns)?;
-            writeln!(out, "Cost partitionings: {}", self.partitions)?;
-            let bytes = [self.transition_bytes, self.table_bytes, self.partitioner_bytes];
+        if heuristic.patterns > 0 {
+            writeln!(out, "Patterns: {}", heuristic.patterns)?;
+            writeln!(out, "Cost partitionings: {}", heuristic.partitions)?;
+            let bytes =
+                [heuristic.transition_bytes, heuristic.table_bytes, heuristic.partitioner_bytes];
             let [transitions, tables, partitioner] = bytes.map(|bytes| bytes.div_ceil(1024));
             writeln!(out, "Memory of transitions: {transitions} KB")?;
             writeln!(out, "Memory of distance tables: {tables} KB")?;

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use train::dataset::tasks::load_tasks;
 use train::dataset::{Header, Writer};
 use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, solver};
-use train::tasks::load_tasks;
 
 use crate::exit::{Exit, Failure};
 use crate::progress::{Bar, on_interrupt};
@@ -103,9 +103,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         eprintln!("{} tasks are in {} already", done.len(), args.output.display());
     }
     let stop: &'static AtomicBool = on_interrupt()?;
-    let bar = Bar::new(jobs.len() as u64, "tasks", None);
+    let bar = Bar::new("tasks", None);
     let show = |progress: SampleProgress| {
-        bar.show(progress.tasks as u64, &format!("{} states", progress.states));
+        bar.show(progress.tasks, jobs.len(), &format!("{} states", progress.states));
     };
     let complete = sample(&jobs, &config, &mut writer, stop, &show).map_err(input)?;
     bar.clear();

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use lcp::graph::GraphKind;
+use lcp::network::dropout::Dropout;
 use lcp::network::{Attention, TokenScope};
 use lcp::predict::Softmax;
-use train::config::{EngineKind, Preset, TrainConfig};
+use lcp::training::engine::{Cores, Engine, Native};
+use lcp::training::loss::Loss;
 use train::dataset::Header;
-use train::examples::TaskStates;
-use train::loss::Loss;
-use train::network::Dropout;
-use train::tasks::load_samples;
-use train::training::{Event, Origin, train};
+use train::dataset::tasks::{TaskStates, load_samples};
+use train::training::config::{EngineKind, Preset, TrainConfig};
+use train::training::{Event, Inputs, Origin, train};
 
 use crate::exit::{Exit, Failure};
 use crate::progress::{Bar, on_interrupt};
@@ -40,8 +40,9 @@ pub(crate) struct Args {
     /// The choices that the options below change
     #[arg(long, default_value = "compact", value_name = "compact | paper")]
     preset: Preset,
-    /// What to minimise: the divergence from optimal partitionings, or the bound's shortfall
-    #[arg(long, value_name = "kl | bound")]
+    /// What to minimise: the divergence from optimal partitionings, the bound's shortfall, or the
+    /// bound's negative logarithm
+    #[arg(long, value_name = "kl | bound | log-bound")]
     loss: Option<Loss>,
     /// The graph whose colours are features
     #[arg(long, value_parser = parse_graph, value_name = "flg | aoag | flg+static")]
@@ -100,9 +101,9 @@ pub(crate) struct Args {
     /// Time at most
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     time_limit: Option<Duration>,
-    /// What computes: lcp's own passes, burn on the CPU, burn on a GPU
-    #[arg(long, value_name = "native | burn | cuda")]
-    engine: Option<EngineKind>,
+    /// What computes: all cores, or an NVIDIA GPU if the program is built with the feature `cuda`
+    #[arg(long, default_value = "native", value_name = "native | cuda")]
+    engine: EngineKind,
     /// The seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -144,7 +145,6 @@ impl Args {
                 *to = value;
             }
         }
-        set(&mut config.loss, self.loss);
         set(&mut config.graph, self.graph);
         set(&mut config.iterations, self.iterations);
         set(&mut config.distances, self.distances);
@@ -167,30 +167,47 @@ impl Args {
                 Tokens::Relevant => TokenScope::Relevant,
             }),
         );
-        set(&mut config.batch, self.batch);
         set(&mut config.epochs, self.epochs);
-        set(&mut config.schedule.learning_rate, self.learning_rate);
-        set(&mut config.schedule.patience, self.patience);
-        set(&mut config.schedule.stop_after, self.stop_after);
-        set(&mut config.adamw.weight_decay, self.weight_decay);
-        set(&mut config.engine, self.engine);
+        let training = &mut config.training;
+        set(&mut training.loss, self.loss);
+        set(&mut training.batch, self.batch);
+        set(&mut training.schedule.learning_rate, self.learning_rate);
+        set(&mut training.schedule.patience, self.patience);
+        set(&mut training.schedule.stop_after, self.stop_after);
+        set(&mut training.adamw.weight_decay, self.weight_decay);
+        training.seed = self.seed;
         if self.no_dropout {
-            config.dropout = Dropout::NONE;
+            training.dropout = Dropout::NONE;
         }
-        if config.loss == Loss::Bound {
+        if training.loss != Loss::Kl {
             // What a pattern cannot use is no loss of the bound's making.
             config.softmax = Softmax::Masked;
         }
+        config.engine = self.engine;
         config.bfloat16 = self.bfloat16;
         config.time_limit_s = self.time_limit.map(|limit| limit.as_secs_f64());
-        config.seed = self.seed;
         config
+    }
+}
+
+/// The engine of a kind, if this build has it.
+fn engine(kind: EngineKind) -> anyhow::Result<Box<dyn Engine>> {
+    match kind {
+        EngineKind::Native => Ok(Box::new(Native(Cores::All))),
+        #[cfg(feature = "cuda")]
+        EngineKind::Cuda => Ok(Box::new(cuda::Gpu::default())),
+        #[cfg(not(feature = "cuda"))]
+        EngineKind::Cuda => {
+            let message = "this build cannot train on a GPU; build with the feature `cuda`";
+            Err(Failure::new(Exit::CommandLine, message))
+        }
     }
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let input = |error| Failure::new(Exit::Input, error);
     let config = args.config();
+    let engine = engine(config.engine)?;
     let (headers, mut training) = load_samples(&args.samples).map_err(input)?;
     let validation = if args.validation.is_empty() {
         hold_out(&mut training)
@@ -199,10 +216,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let origin = origin(&headers, &args.preset);
     let stop = on_interrupt()?;
-    let mut view = View { bar: Bar::new(0, "steps", None), epochs: config.epochs };
-    let model = train(config, training, validation, &args.output, origin, stop, &mut |event| {
-        view.show(event);
-    });
+    let mut view = View { bar: Bar::new("steps", None), epochs: config.epochs };
+    let inputs = Inputs { config, training, validation, directory: &args.output, origin };
+    let model = train(inputs, engine, stop, &mut |event| view.show(event));
     view.bar.clear();
     match model.map_err(|error| Failure::new(Exit::Input, error))? {
         Some(model) => {
@@ -262,11 +278,8 @@ impl View {
                 }
             }
             Event::Step { epoch, step, steps, loss } => {
-                if step == 1 {
-                    self.bar = Bar::new(steps as u64, "steps", None);
-                }
                 let state = format!("epoch {epoch}/{}, loss {loss:.4}", self.epochs);
-                self.bar.show(step as u64, &state);
+                self.bar.show(step, steps, &state);
             }
             Event::Epoch(epoch) => {
                 self.bar.clear();

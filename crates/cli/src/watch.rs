@@ -349,7 +349,8 @@ impl ProgressLine {
             Phase::Translate => "translating".to_string(),
             Phase::Preprocess => "building the heuristic".to_string(),
             Phase::Search => {
-                let Report { lower_bound, expanded, evaluated, .. } = known.report;
+                let lower_bound = known.report.lower_bound;
+                let Statistics { expanded, evaluated, .. } = known.report.statistics;
                 let seconds = known.phase_started.elapsed().as_secs_f64().max(1e-9);
                 format!(
                     "f ≥ {}, {expanded} expanded, {:.0} states/s",

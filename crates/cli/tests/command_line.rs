@@ -82,14 +82,17 @@ fn errors_say_what_is_wrong_and_what_to_do() {
     file("noise.sas", "begin_version\n3\nend_version\nbegin_metric\nmaybe\nend_metric\n");
     file("old.sas", "begin_version\n2\nend_version\n");
     file(
-        "axioms.sas",
+        "truncated.sas",
         "begin_version\n3\nend_version\nbegin_metric\n0\nend_metric\n1\nbegin_variable\nvar0\n0\n2\nAtom p()\nNegatedAtom p()\nend_variable\n",
     );
     file(
-        "adl.pddl",
-        "(define (domain adl) (:requirements :adl) (:predicates (p) (q))\n  (:action a :effect (when (p) (q)))\n  (:action b :effect (not (p))))",
+        "temporal.pddl",
+        "(define (domain temporal) (:predicates (p) (q))\n  (:durative-action a :parameters () :duration (= ?duration 1)\n    :condition (at start (p)) :effect (at end (q))))",
     );
-    file("adl-problem.pddl", "(define (problem x) (:domain adl) (:init (p)) (:goal (q)))");
+    file(
+        "temporal-problem.pddl",
+        "(define (problem x) (:domain temporal) (:init (p)) (:goal (q)))",
+    );
     file("wrong-plan", "(lift crate left hall)\n(walk yard hall)\n");
     let cases: &[&[&str]] = &[
         &["plan"],
@@ -101,8 +104,8 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         &["plan", "domain.pddl", "typo.pddl"],
         &["plan", "noise.sas"],
         &["plan", "old.sas"],
-        &["plan", "axioms.sas"],
-        &["plan", "adl.pddl", "adl-problem.pddl"],
+        &["plan", "truncated.sas"],
+        &["plan", "temporal.pddl", "temporal-problem.pddl"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--time-limit", "soon"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--memory-limit", "4 gallons"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--verbose"],

@@ -1,16 +1,17 @@
-//! Dependencies between the crates point one way only: cli → train → lcp → planner, and
-//! cli → experiment, which knows nothing of planning.
+//! Dependencies between the crates point one way only: cli → train → lcp → planner, cli → cuda →
+//! lcp, and cli → experiment, which knows nothing of planning.
 
 use std::path::Path;
 
 /// Each folder under `crates`, with the crates of this repository that it may use.
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 7] = [
     ("svg", &[]),
     ("experiment", &["svg"]),
     ("planner", &[]),
     ("lcp", &["planner", "svg"]),
     ("train", &["lcp", "planner", "svg"]),
-    ("cli", &["experiment", "lcp", "planner", "svg", "train"]),
+    ("cuda", &["lcp"]),
+    ("cli", &["cuda", "experiment", "lcp", "planner", "svg", "train"]),
 ];
 
 fn root() -> std::path::PathBuf {
@@ -43,13 +44,13 @@ fn no_dependency_points_the_wrong_way() {
     }
 }
 
-/// Only `train` knows of deep learning.
+/// Only `cuda` knows of a deep-learning framework.
 #[test]
-fn burn_stays_in_train() {
+fn burn_stays_in_cuda() {
     for (folder, _) in MAY_USE {
         let used = dependencies(&manifest(&format!("crates/{folder}")));
         let has_burn = used.iter().any(|name| name.starts_with("burn"));
-        assert_eq!(has_burn, folder == "train", "{folder}");
+        assert_eq!(has_burn, folder == "cuda", "{folder}");
     }
 }
 

@@ -1,6 +1,5 @@
 //! From nothing but a domain and a folder of tasks to a model that plans, by the commands of the
 //! README, on a domain for which nothing is shipped: gripper.
-#![cfg(feature = "train")]
 
 use std::path::Path;
 use std::process::Command;
@@ -70,4 +69,17 @@ fn sample_train_evaluate_and_plan_on_a_seventh_domain() {
         assert_eq!(plan.lines().last(), Some("; cost = 17 (unit cost)"), "{options}");
         std::fs::remove_dir_all(folder.join("run")).unwrap();
     }
+}
+
+#[test]
+fn an_engine_that_this_build_lacks_is_refused() {
+    if cfg!(feature = "cuda") {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apportion"));
+    let output = command.args(["train", "no.samples", "-o", "run", "--engine", "cuda"]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(36));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("build with the feature `cuda`"), "{errors}");
 }

@@ -31,10 +31,8 @@ struct Ended {
     peak_rss: u64,
 }
 
-/// What executes runs.
 #[derive(Debug)]
 pub(crate) struct Executor<'a> {
-    /// The planner.
     pub(crate) program: &'a Path,
     /// What results say of it.
     pub(crate) origin: Origin,

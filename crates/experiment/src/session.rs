@@ -18,32 +18,59 @@ use crate::units::show_bytes;
 use crate::{import, preflight};
 
 /// Which runs of an experiment to execute, and how.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Request {
-    /// Folder for the results, instead of the experiment file's.
+    /// The experiment file
+    #[arg(value_name = "CONFIG.toml")]
+    pub config: PathBuf,
+    /// Folder for the results, instead of the experiment file's
+    #[arg(long, value_name = "DIR")]
     pub results: Option<PathBuf>,
-    /// Runs at a time; one per core unless given.
+    /// Value of a parameter of the experiment file
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub set: Vec<(String, String)>,
+    /// Runs at a time [default: one per core]
+    #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Only these runs of the list, into a result file of their own (for job arrays).
+    /// Only these runs of the list, into a result file of their own (for job arrays)
+    #[arg(long, value_name = "N[-M]", value_parser = parse_range)]
     pub only: Option<RangeInclusive<usize>>,
-    /// Only these configurations; all if empty.
+    /// Only these configurations
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub configurations: Vec<String>,
-    /// Only these domains; all if empty.
+    /// Only these domains
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub domains: Vec<String>,
-    /// Leave out runs whose model file is not there, instead of refusing to start.
+    /// Leave out runs whose model file is not there, instead of refusing to start
+    #[arg(long)]
     pub skip_missing_models: bool,
-    /// Drop results of these kinds first, so that they run again.
+    /// Drop results of these kinds first, so that they run again
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub redo: Vec<Redo>,
 }
 
+/// Reads `NAME=VALUE`.
+pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn parse_range(text: &str) -> Result<RangeInclusive<usize>, String> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    match (from.parse(), to.parse()) {
+        (Ok(from), Ok(to)) if 1 <= from && from <= to => Ok(from..=to),
+        _ => Err("write a run's number, or a range such as 10-20".to_owned()),
+    }
+}
+
 /// Results that are to be made again.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
 pub enum Redo {
-    /// Unexplained errors.
+    /// Unexplained errors
     Errors,
-    /// Results of the same configuration and task under other settings.
+    /// Results of the same configuration and task under other settings
     Changed,
-    /// Results of another build of the program.
+    /// Results of another build of the program
     Stale,
 }
 

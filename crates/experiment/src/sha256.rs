@@ -3,7 +3,7 @@
 /// The first 32 bits of the fractional parts of the square roots of the first 8 primes, and of the cube
 /// roots of the first 64: computed as the standard defines them, so that no table can hold a typing error.
 fn constants() -> ([u32; 8], [u32; 64]) {
-    let is_prime = |n: &u64| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    let is_prime = |n: &u64| (2..*n).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
     let primes: Vec<u64> = (2..312).filter(is_prime).collect();
     // ⌊root(p) · 2³²⌋ mod 2³² by bisection in integers.
     let fraction = |p: u64, power: u32| {

@@ -16,16 +16,12 @@ pub(crate) type DomainId = usize;
 /// Index of a task in [`Results`].
 pub(crate) type TaskId = usize;
 
-/// A task of the results.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
-    /// Its name.
     pub(crate) name: String,
-    /// Its domain.
     pub(crate) domain: DomainId,
 }
 
-/// All results of a report.
 #[derive(Debug)]
 pub(crate) struct Results {
     /// Names of the configurations, in the order of display.
@@ -72,7 +68,6 @@ impl Results {
         Self { configurations, domains, tasks, cells }
     }
 
-    /// The configuration of a name.
     pub(crate) fn configuration(&self, name: &str) -> Option<ConfigurationId> {
         self.configurations.iter().position(|other| other == name)
     }
@@ -220,7 +215,6 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    /// For people.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Figure::Expanded => "expanded states",
@@ -230,7 +224,6 @@ impl Figure {
         }
     }
 
-    /// Its value in a result.
     pub(crate) fn of(self, record: &Record) -> Option<f64> {
         match self {
             Figure::Expanded => record.figure("expanded"),

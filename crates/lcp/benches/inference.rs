@@ -12,11 +12,11 @@ mod cpu;
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cpu::seconds;
 use lcp::graph::GraphKind;
-use lcp::network::weights::Weights;
-use lcp::network::{NetworkConfig, TokenScope};
+use lcp::network::{NetworkConfig, TokenScope, Weights};
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::self_training::walk::random_walk_states;
 use lcp::wl::{FeatureGenerator, VocabularyBuilder};
@@ -53,7 +53,7 @@ fn measure(problem: &Path, task: &Task) -> f64 {
     let neighbours = neighbours(task, 400);
     let mut builder = VocabularyBuilder::new(GraphKind::Flg, 2);
     builder.observe(task, &patterns, &states);
-    let vocabulary = std::sync::Arc::new(builder.finish());
+    let vocabulary = Arc::new(builder.finish());
     let config = NetworkConfig::paper(vocabulary.num_features());
     let weights = Weights::random(&config, &mut rng);
     println!(

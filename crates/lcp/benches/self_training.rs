@@ -9,6 +9,9 @@
 //! greedy order) and the uniform partitioning; h is the sum of distances before rounding, and
 //! h_OCP the optimum within a thousandth, or the best value known after half a second (`open` says
 //! for how many of the states).
+//! `ns` are the nanoseconds of processor time for a unit of the work that preparing and training
+//! counted, which should be about one: the constants of `lcp::training::engine` and
+//! `lcp::self_training` were calibrated so on one core of a Xeon with AVX-512.
 //! Asserts that, of at least 25 domains, the learned ratio is above the saturated one in 15.
 
 #[path = "../tests/common/cpu.rs"]
@@ -22,12 +25,13 @@ use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::self_training::walk::random_walk_states;
 use lcp::self_training::{SelfTraining, Session};
-use planner::abstraction::{Abstractions, INFINITY, PatternLimits, interesting_patterns};
+use lcp::training::bound::value_of;
+use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::{
-    CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner, Request, Saturated, Uniform,
+    Ocp, OcpConfig, PartitionScratch, Partitioner, Request, Saturated, Uniform,
 };
-use planner::task::{Task, Value};
-use planner::work::{Budget, SECOND};
+use planner::task::Task;
+use planner::work::{Budget, SECOND, Work};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -38,13 +42,16 @@ const UNSEEN: usize = 20;
 const GAP: f64 = 1e-3;
 
 fn main() {
-    let mut budget = 5.0;
+    let mut budget = Budget::new(5 * SECOND);
     let mut distances = SelfTraining::default().distances;
     let mut problems: Vec<PathBuf> = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--seconds" => budget = args.next().and_then(|s| s.parse().ok()).expect("a number"),
+            "--seconds" => {
+                let seconds: f64 = args.next().and_then(|s| s.parse().ok()).expect("a number");
+                budget = Budget::new((seconds * SECOND as f64) as Work);
+            }
             "--no-distances" => distances = false,
             "--bench" => {}
             _ => problems.push(arg.into()),
@@ -52,8 +59,10 @@ fn main() {
     }
     let chosen = !problems.is_empty();
     let groups = if chosen { problems.into_iter().map(|p| vec![p]).collect() } else { domains() };
-    println!("| task | k | m | d | attention | states/s | learned | scp | uniform | open |");
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!(
+        "| task | k | m | d | attention | states/s | ns prepare, train | learned | scp | uniform | open |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let (mut better, mut all) = (0, 0);
     for problems in groups {
         let measured = problems.iter().find_map(|problem| {
@@ -101,7 +110,7 @@ fn problems_of(files: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The mean ratios of the learned and the saturated partitioning; none if the task is unsuitable.
-fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<(f64, f64)> {
+fn measure(problem: &Path, task: &Task, mut budget: Budget, distances: bool) -> Option<(f64, f64)> {
     let limits = PatternLimits { patterns: 3000, total_states: 1_000_000, ..Default::default() };
     let abstractions = Abstractions::new(task, &interesting_patterns(task, 2, &limits));
     if abstractions.num_pairs() > 400_000 {
@@ -109,7 +118,6 @@ fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<
     }
     let mut settings = SelfTraining { distances, ..SelfTraining::default() };
     settings.fit(&abstractions);
-    let start = seconds();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let longest = settings.longest_walk;
     let most = settings.states + UNSEEN;
@@ -118,11 +126,15 @@ fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<
         return None; // Hardly any states: nothing to learn.
     }
     let unseen = states.split_off(states.len() - UNSEEN);
-    let mut session = Session::new(task, &abstractions, &states, &settings);
-    let prepared = seconds();
-    session.advance(&abstractions, &mut Budget::new((budget * SECOND as f64) as u64));
-    session.finish(&abstractions);
-    let speed = (session.steps() * settings.batch) as f64 / (seconds() - prepared);
+    let start = seconds();
+    let mut session = Session::new(task, &abstractions, &states, &settings, &mut budget);
+    let prepared = (seconds(), budget.spent());
+    session.advance(&mut budget);
+    session.finish(&mut budget);
+    let trained_s = seconds() - prepared.0;
+    let speed = (session.steps() as usize * settings.batch) as f64 / trained_s;
+    let units = [prepared.1, budget.spent() - prepared.1].map(|work| work.max(1) as f64 / 1e9);
+    let [ns_prepare, ns_train] = [(prepared.0 - start) / units[0], trained_s / units[1]];
     let best = session.best();
 
     let predictor = Predictor::from_parts(
@@ -134,21 +146,20 @@ fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<
         MEMORY_LIMIT,
     );
     let mut learned = Learned::new(predictor, 0, usize::MAX);
-    let mut saturated = Saturated::new(&abstractions);
-    let mut uniform = Uniform::new(&abstractions);
+    let (mut saturated, mut uniform) = (Saturated::new(&abstractions), Uniform::new(&abstractions));
     let config = OcpConfig { gap: Some(GAP), ..OcpConfig::default() };
     let mut ocp = Ocp::with_config(&abstractions, config);
     let mut sums = [0.0; 3];
     let mut open = 0;
     for state in &unseen {
-        let half = &mut Budget::new(SECOND / 2);
-        ocp.partition(Request { state, beat: None, budget: half, elapsed: 0, initial: false });
+        let budget = &mut Budget::new(SECOND / 2);
+        ocp.partition(Request { state, beat: None, budget, elapsed: 0, initial: false });
         let bounds = ocp.bounds();
         open += usize::from(bounds.upper - bounds.lower > 1.01 * GAP * bounds.upper);
         let partitioners: [&mut dyn Partitioner; 3] = [&mut learned, &mut saturated, &mut uniform];
         let values = partitioners.map(|partitioner| {
-            let found = partitioner.best_for(state);
-            value(&abstractions, &found.expect("nothing to beat"), state)
+            let found = partitioner.best_for(state).expect("nothing to beat");
+            value_of(&found, state, &mut PartitionScratch::default()).unwrap_or(0.0)
         });
         let optimal = values.iter().fold(bounds.lower, |best, &h| best.max(h));
         for (sum, h) in sums.iter_mut().zip(values) {
@@ -158,7 +169,7 @@ fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<
     let [learned, saturated, uniform] = sums.map(|sum| sum / unseen.len() as f64);
     let folder = problem.parent().and_then(Path::file_name).unwrap_or_default();
     println!(
-        "| {} {} | {} | {} | {} | {:?} | {speed:.0} | {learned:.3} | {saturated:.3} | {uniform:.3} | {open} |",
+        "| {} {} | {} | {} | {} | {:?} | {speed:.0} | {ns_prepare:.2}, {ns_train:.2} | {learned:.3} | {saturated:.3} | {uniform:.3} | {open} |",
         folder.display(),
         problem.file_stem().unwrap_or_default().display(),
         abstractions.len(),
@@ -167,21 +178,4 @@ fn measure(problem: &Path, task: &Task, budget: f64, distances: bool) -> Option<
         best.weights.config.attention,
     );
     Some((learned, saturated))
-}
-
-/// The sum of distances at a state, in units of cost, before rounding.
-fn value(abstractions: &Abstractions, partitioning: &CostPartitioning, state: &[Value]) -> f64 {
-    let mut scratch = PartitionScratch::default();
-    let mut sum = 0.0;
-    for p in abstractions.ids() {
-        let projection = abstractions.projection(p);
-        let PartitionScratch { distances, label_costs, path, .. } = &mut scratch;
-        projection.label_costs(partitioning.costs_of(p), label_costs);
-        let from = projection.abstract_state(state);
-        match projection.shortest_path(from, label_costs, distances, path) {
-            INFINITY => {}
-            d => sum += f64::from(d) / f64::from(partitioning.scale()),
-        }
-    }
-    sum
 }

@@ -143,9 +143,9 @@ impl<'t> Learning<'t> {
                 None => Training::Over,
             },
             Training::Running(mut session) => {
-                session.advance(&self.abstractions, &mut slice);
+                session.advance(&mut slice);
                 if session.is_done() {
-                    session.finish(&self.abstractions);
+                    session.finish(&mut slice);
                     learned = self.end(&session);
                     Training::Over
                 } else {
@@ -187,14 +187,12 @@ impl<'t> Learning<'t> {
             states.extend(asked.next());
         }
         states.extend(asked);
-        // Features and the numbering of tokens.
-        budget.spend((100 * tokens * states.len()) as Work);
         let Some(model) = &self.model else {
-            return Some(Session::new(task, abstractions, &states, &settings));
+            return Some(Session::new(task, abstractions, &states, &settings, budget));
         };
         let (vocabulary, weights) = (model.vocabulary.clone(), model.weights.clone());
-        let session =
-            Session::continued(task, abstractions, &states, vocabulary, weights, &settings);
+        let start = (vocabulary, weights);
+        let session = Session::continued(task, abstractions, &states, start, &settings, budget);
         (session.best().bound < session.best().saturated).then_some(session)
     }
 

@@ -16,3 +16,4 @@ pub mod model;
 pub mod partitioner;
 pub mod predict;
 pub mod self_training;
+pub mod training;

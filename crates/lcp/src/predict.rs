@@ -15,11 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 use crate::network::infer::Inference;
-use crate::network::matrix::exp;
+use crate::network::pointwise::SoftmaxSum;
 use crate::network::tokens::Positions;
-use crate::network::train_pass::FeatureRows;
-use crate::network::weights::Weights;
-use crate::network::{NetworkConfig, TokenScope};
+use crate::network::{FeatureRows, NetworkConfig, TokenScope, Weights};
 use crate::wl::{FeatureGenerator, RowId, RowTable, Vocabulary};
 
 /// Who competes for an operator's cost.
@@ -113,11 +111,10 @@ impl TaskPositions {
             let range = self.positions.of_operator(o);
             let n = self.positions.scored[range].iter().filter(|scored| **scored).count();
             let (scores, pairs) = (&scores[next..next + n], &self.pair[next..next + n]);
-            let max = scores.iter().fold(f32::NEG_INFINITY, |max, &x| max.max(x));
-            let sum: f32 = scores.iter().map(|x| exp(x - max)).sum();
-            for (x, pair) in scores.iter().zip(pairs) {
+            let softmax = SoftmaxSum::new(scores);
+            for (&x, pair) in scores.iter().zip(pairs) {
                 if let Some(pair) = pair {
-                    share_of_pair[*pair as usize] = exp(x - max) / sum;
+                    share_of_pair[*pair as usize] = softmax.share(x);
                 }
             }
             next += n;

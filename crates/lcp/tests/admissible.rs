@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use lcp::graph::GraphKind;
-use lcp::network::NetworkConfig;
-use lcp::network::weights::Weights;
+use lcp::network::{NetworkConfig, Weights};
 use lcp::partitioner::Learned;
 use lcp::predict::{Predictor, Softmax};
-use lcp::self_training::{SelfTraining, train};
+use lcp::self_training::walk::random_walk_states;
+use lcp::self_training::{SelfTraining, Session, train};
 use lcp::wl::{Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Estimate, EveryState, Heuristic, Lazy, Stored, StoredConfig};
@@ -209,4 +209,33 @@ fn the_same_seed_trains_the_same_network() {
     let settings = SelfTraining { steps: 40, ..SelfTraining::default() };
     let train = || train(&task, &abstractions, None, &settings, &mut Budget::unlimited());
     assert_eq!(train().weights, train().weights);
+}
+
+#[test]
+fn training_stops_when_its_budget_is_spent_and_goes_on_where_it_stopped() {
+    let settings = SelfTraining { steps: 40, ..SelfTraining::default() };
+    let with_states = |seed| {
+        let task = random_task(seed);
+        let abstractions = projections(&task);
+        let states = random_walk_states(&task, &abstractions, 20, 30, &mut rng(1));
+        (states.len() >= 8).then_some((task, abstractions, states))
+    };
+    let (task, abstractions, states) = (0..).find_map(with_states).expect("most have some states");
+    let begin = || {
+        let mut budget = Budget::unlimited();
+        let session = Session::new(&task, &abstractions, &states, &settings, &mut budget);
+        assert!(budget.spent() > 0, "preparing takes work");
+        session
+    };
+    let (mut whole, mut sliced) = (begin(), begin());
+    whole.advance(&mut Budget::unlimited());
+    let mut slices = 0;
+    while !sliced.is_done() {
+        let mut slice = Budget::new(1);
+        sliced.advance(&mut slice);
+        assert!(slice.is_spent());
+        slices += 1;
+    }
+    assert!(slices > 10, "a slice is a step");
+    assert_eq!(whole.best().weights, sliced.best().weights);
 }

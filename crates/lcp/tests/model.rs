@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use lcp::graph::GraphKind;
 use lcp::model::{Model, ModelError, Provenance, Signature};
-use lcp::network::NetworkConfig;
-use lcp::network::weights::Weights;
+use lcp::network::{NetworkConfig, Weights};
 use lcp::wl::VocabularyBuilder;
 use planner::abstraction::Pattern;
 use planner::task::{Task, VarId};

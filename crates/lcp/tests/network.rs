@@ -3,11 +3,10 @@
 mod common;
 
 use common::dense;
+use lcp::network::dropout::{Dropout, Dropper};
 use lcp::network::infer::Inference;
 use lcp::network::tokens::{Batch, Positions};
-use lcp::network::train_pass::{FeatureRows, Tape};
-use lcp::network::weights::Weights;
-use lcp::network::{Attention, NetworkConfig, TokenScope};
+use lcp::network::{Attention, FeatureRows, NetworkConfig, TokenScope, Weights, forward};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -111,8 +110,7 @@ fn distinct_tokens_give_the_dense_network() {
             };
             let states = [row_of_position(first, &positions), row_of_position(&other, &positions)];
             let batch = Batch::new(&config, &positions, states.iter().map(Vec::as_slice));
-            let mut tape = Tape::default();
-            tape.forward(&weights, &first.rows, &batch);
+            let tape = forward(&weights, &first.rows, &batch, &mut Dropper::none());
             let dense = dense::forward(&weights, &first.input, scope);
             let expected: Vec<f32> = (0..m)
                 .flat_map(|o| positions.of_operator(o).map(move |i| (i, o)))
@@ -153,7 +151,9 @@ fn distinct_tokens_give_the_dense_network() {
 fn gradient_matches_finite_differences() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
     let (k, m, d) = (4, 5, 6);
-    for config in configurations(d) {
+    let rates = Dropout { attention: 0.3, residual: 0.2, mlp: 0.1 };
+    for (config, rates) in configurations(d).into_iter().zip([Dropout::NONE, rates].iter().cycle())
+    {
         let mut weights = Weights::random(&config, &mut rng);
         // Every unit of the MLP is clearly on or clearly off: no difference crosses relu's kink.
         for (bias, size) in [(weights.layout.mlp_0.1, 20.0), (weights.layout.mlp_1.1, 100.0)] {
@@ -165,14 +165,16 @@ fn gradient_matches_finite_differences() {
         let positions = Positions::new(k, &example.relevant, config.tokens, TokenScope::Relevant);
         let rows = row_of_position(&example, &positions);
         let batch = Batch::new(&config, &positions, [rows.as_slice()]);
-        let mut tape = Tape::default();
-        tape.forward(&weights, &example.rows, &batch);
+        // The same seed drops the same activations whatever the weights are.
+        let pass = |weights: &Weights| {
+            forward(weights, &example.rows, &batch, &mut Dropper::new(*rates, 7))
+        };
+        let tape = pass(&weights);
         let direction: Vec<f32> = tape.scores.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
         let mut gradient = Weights::zeros(&config);
         tape.backward(&weights, &example.rows, &batch, &direction, &mut gradient);
         let value = |weights: &Weights| -> f64 {
-            let mut tape = Tape::default();
-            tape.forward(weights, &example.rows, &batch);
+            let tape = pass(weights);
             tape.scores.iter().zip(&direction).map(|(&s, &d)| f64::from(s) * f64::from(d)).sum()
         };
         // Every tensor along a random direction: one difference checks all its entries.
@@ -202,5 +204,30 @@ fn gradient_matches_finite_differences() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn dropout_depends_on_the_seed_only() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    let config = NetworkConfig::paper(8);
+    let weights = Weights::random(&config, &mut rng);
+    let example = example(5, 7, 8, &mut rng);
+    let positions = Positions::new(5, &example.relevant, config.tokens, TokenScope::All);
+    let rows = row_of_position(&example, &positions);
+    let batch = Batch::new(&config, &positions, [rows.as_slice()]);
+    let scores = |rates, seed| {
+        forward(&weights, &example.rows, &batch, &mut Dropper::new(rates, seed)).scores
+    };
+    let none = scores(Dropout::NONE, 1);
+    assert_eq!(none, scores(Dropout::NONE, 2));
+    assert_eq!(scores(Dropout::PAPER, 1), scores(Dropout::PAPER, 1));
+    assert_ne!(scores(Dropout::PAPER, 1), scores(Dropout::PAPER, 2));
+    for only in [
+        Dropout { attention: 0.5, ..Dropout::NONE },
+        Dropout { residual: 0.5, ..Dropout::NONE },
+        Dropout { mlp: 0.5, ..Dropout::NONE },
+    ] {
+        assert_ne!(scores(only, 1), none, "{only:?}");
     }
 }

@@ -23,13 +23,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod work;
+
 pub mod pddl;
 pub mod task;
 pub mod translate;
 
-pub mod work;
-
 pub mod abstraction;
+pub mod csr;
 pub mod estimate;
 pub mod partition;
 

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::Estimate;
 use planner::partition::{
-    CostPartitioning, InteriorSolver, Lagrangian, LagrangianConfig, Ocp, OcpConfig,
-    PartitionScratch, Partitioner, Request, Saturated, Start, Uniform, ZeroOneConfig,
-    zero_one_partitionings,
+    Lagrangian, LagrangianConfig, Ocp, OcpConfig, PartitionScratch, Partitioner, Request,
+    Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
 };
 use planner::task::{Cost, Task, Value};
 use planner::testing::{StateSpace, random_task, rng};
@@ -133,28 +132,6 @@ proptest! {
             prop_assert!(ocp.memory_bytes() <= forgetful.memory_bytes() + max_bytes);
         }
         prop_assert_eq!(ocp.statistics().open, 0);
-    }
-
-    #[test]
-    fn interior_solutions_are_optimal_partitionings(seed: u64) {
-        let task = random_task(seed);
-        let abstractions = abstractions(&task);
-        let mut interior = InteriorSolver::new(&abstractions);
-        for (state, _) in some_states(&task, &abstractions, seed).into_iter().take(2) {
-            let optimum = linear_program(&abstractions, &state);
-            let solution = interior.solve(&state).expect("no dead end");
-            prop_assert!((solution.value - optimum).abs() <= 1e-5 * optimum.max(1.0));
-            for o in task.operator_ids() {
-                let pairs = abstractions.operator_pairs(o);
-                let sum: f64 = pairs.iter().map(|&(_, pair)| solution.shares[pair as usize]).sum();
-                prop_assert!(pairs.is_empty() || (sum - 1.0).abs() < 1e-9);
-            }
-            let partitioning = CostPartitioning::from_weights(&abstractions, &solution.shares);
-            let estimate =
-                partitioning.evaluate(&state, &mut PartitionScratch::default());
-            let Estimate::AtLeast(h) = estimate else { panic!("no dead end") };
-            prop_assert!(h as f64 >= (optimum - 0.02).ceil(), "{h} is below {optimum}");
-        }
     }
 
     #[test]

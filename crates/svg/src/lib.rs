@@ -24,8 +24,7 @@ impl Element {
     pub fn picture(width: f64, height: f64, font_size: u32) -> Self {
         Self::new("svg")
             .with("xmlns", "http://www.w3.org/2000/svg")
-            .with("width", width)
-            .with("height", height)
+            .measured([("width", width), ("height", height)])
             .with("viewBox", format!("0 0 {} {}", tenth(width), tenth(height)))
             .with("font-family", "Helvetica, Arial, sans-serif")
             .with("font-size", font_size)
@@ -36,23 +35,28 @@ impl Element {
 
     /// A rectangle.
     pub fn rect(x: f64, y: f64, width: f64, height: f64) -> Self {
-        Self::new("rect").with("x", x).with("y", y).with("width", width).with("height", height)
+        Self::new("rect").measured([("x", x), ("y", y), ("width", width), ("height", height)])
     }
 
     /// A path; `data` as SVG writes it.
     pub fn path(data: impl fmt::Display) -> Self {
-        Self::new("path").with("d", data.to_string())
+        Self::new("path").with("d", data)
     }
 
     /// Text that starts (or, with `text-anchor`, is placed) at a point.
     pub fn text_at(x: f64, y: f64, text: impl fmt::Display) -> Self {
-        Self::new("text").with("x", x).with("y", y).text(text)
+        Self::new("text").measured([("x", x), ("y", y)]).text(text)
     }
 
     /// Adds an attribute.
-    pub fn with(mut self, name: &str, value: impl Value) -> Self {
-        self.attributes += &format!(" {name}=\"{}\"", value.written());
+    pub fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
+        self.attributes += &format!(" {name}=\"{}\"", escape(&value.to_string()));
         self
+    }
+
+    /// Adds lengths or places, rounded.
+    fn measured<const N: usize>(self, values: [(&str, f64); N]) -> Self {
+        values.into_iter().fold(self, |element, (name, value)| element.with(name, tenth(value)))
     }
 
     /// Adds text.
@@ -93,42 +97,6 @@ impl fmt::Display for Element {
     }
 }
 
-/// The value of an attribute.
-pub trait Value {
-    /// As it stands between quotes.
-    fn written(&self) -> String;
-}
-
-impl Value for f64 {
-    fn written(&self) -> String {
-        tenth(*self).to_string()
-    }
-}
-
-impl Value for u32 {
-    fn written(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Value for str {
-    fn written(&self) -> String {
-        escape(self)
-    }
-}
-
-impl Value for String {
-    fn written(&self) -> String {
-        escape(self)
-    }
-}
-
-impl<V: Value + ?Sized> Value for &V {
-    fn written(&self) -> String {
-        (**self).written()
-    }
-}
-
 /// Coordinates need no more than a tenth of a pixel.
 pub fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
@@ -146,7 +114,7 @@ mod tests {
     #[test]
     fn elements_are_escaped_and_numbers_are_short() {
         let mark = Element::path("M1 2h3").with("class", "a\"b").titled("p < q & r");
-        let group = Element::new("g").with("opacity", 0.1 + 0.2).children([mark.clone(), mark]);
+        let group = Element::new("g").with("opacity", 0.3).children([mark.clone(), mark]);
         let path = "<path d=\"M1 2h3\" class=\"a&quot;b\"><title>p &lt; q &amp; r</title></path>";
         assert_eq!(group.to_string(), format!("<g opacity=\"0.3\">{path}{path}</g>"));
         assert_eq!(Element::rect(1.0, 2.25, 3.0, 4.0).to_string().matches('"').count(), 8);

@@ -1,21 +1,13 @@
-//! From a planning domain to a trained model: synthetic tasks, sampled states with optimal cost
-//! partitions as labels, the paper's network, its training.
+//! From a planning domain to a trained model; a folder is a stage.
+//!
+//! [`generate`] writes synthetic tasks; [`sample`] chooses states of tasks and computes optimal
+//! cost partitionings as labels; [`dataset`] is the file they are kept in; [`training`] makes a
+//! model of such files, with the network and the loop of [`lcp`].
 
-pub mod attend;
-pub mod baseline;
-pub mod chart;
-pub mod checkpoint;
-pub mod config;
-pub mod dataset;
-pub mod dense;
-pub mod device;
-pub mod engine;
-pub mod examples;
-pub mod gather;
 pub mod generate;
-pub mod loss;
-pub mod network;
-pub mod optimiser;
+
 pub mod sample;
-pub mod tasks;
+
+pub mod dataset;
+
 pub mod training;

@@ -17,7 +17,6 @@ fn experiment(command: &str, file: &str) -> Command {
 }
 
 /// Generating tasks needs the training crate.
-#[cfg(feature = "train")]
 #[test]
 fn the_small_experiment_runs_from_a_fresh_clone() {
     let folder = tempfile::tempdir().unwrap();

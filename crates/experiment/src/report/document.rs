@@ -4,25 +4,19 @@
 
 use super::plot::Plot;
 
-/// A whole report.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// Title.
     pub(crate) title: String,
-    /// Paragraph below it.
     pub(crate) description: String,
     /// What one wants to know first: label, value, and whether it is alarming.
     pub(crate) headline: Vec<Fact>,
-    /// The rest.
     pub(crate) sections: Vec<Section>,
 }
 
 /// A figure of the headline.
 #[derive(Debug)]
 pub(crate) struct Fact {
-    /// What it is.
     pub(crate) label: String,
-    /// Its value.
     pub(crate) value: String,
     /// Whether a reader must be warned.
     pub(crate) alarming: bool,
@@ -31,16 +25,12 @@ pub(crate) struct Fact {
 /// A part of a report under a heading.
 #[derive(Debug)]
 pub(crate) struct Section {
-    /// Heading.
     pub(crate) title: String,
-    /// Sentences below it.
     pub(crate) text: Vec<String>,
-    /// Tables, plots and lists.
     pub(crate) blocks: Vec<Block>,
 }
 
 impl Section {
-    /// An empty section.
     pub(crate) fn new(title: impl Into<String>, text: &[&str]) -> Self {
         let text = text.iter().map(|&sentence| sentence.to_owned()).collect();
         Self { title: title.into(), text, blocks: Vec::new() }
@@ -68,7 +58,6 @@ pub(crate) fn identifier(text: &str) -> String {
 /// A piece of a section.
 #[derive(Debug)]
 pub(crate) enum Block {
-    /// A table.
     Table(Table),
     /// Plots that stand side by side, with one legend.
     Plots(Vec<Plot>),
@@ -76,9 +65,7 @@ pub(crate) enum Block {
     Terms(Vec<(String, String)>),
     /// Something long that opens on demand.
     Folded {
-        /// What one sees before.
         summary: String,
-        /// What is inside.
         blocks: Vec<Block>,
     },
     /// Text as it was printed by a program.
@@ -88,16 +75,12 @@ pub(crate) enum Block {
 /// A table; the first column names the rows.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// What it shows.
     pub(crate) caption: String,
-    /// Names of the columns.
     pub(crate) header: Vec<String>,
-    /// Its rows.
     pub(crate) rows: Vec<Row>,
 }
 
 impl Table {
-    /// A table with these columns.
     pub(crate) fn new<S: Into<String>>(
         caption: impl Into<String>,
         header: impl IntoIterator<Item = S>,
@@ -108,17 +91,14 @@ impl Table {
     }
 }
 
-/// A row of a table.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
-    /// One cell per column.
     pub(crate) cells: Vec<Cell>,
     /// Whether it is set apart, as a sum or a second kind of row.
     pub(crate) apart: bool,
 }
 
 impl Row {
-    /// A row with a name and cells.
     pub(crate) fn new<C: Into<Cell>>(
         name: impl Into<Cell>,
         cells: impl IntoIterator<Item = C>,
@@ -133,10 +113,8 @@ impl Row {
     }
 }
 
-/// A cell of a table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Cell {
-    /// What it says.
     pub(crate) text: String,
     /// Whether it is the best of those it is compared to.
     pub(crate) best: bool,

@@ -10,7 +10,6 @@ use super::plot::{PALETTE, Plot};
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// The page.
 pub(crate) fn page(document: &Document) -> String {
     let markup = html! {
         (DOCTYPE)

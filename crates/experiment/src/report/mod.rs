@@ -20,19 +20,25 @@ use anyhow::{Context, Result, ensure};
 
 use crate::config::{Experiment, Presentation};
 use crate::results::{self, Record, replace_file};
+use crate::session::parse_setting;
 use crate::statistics::Results;
 use crate::{csv, import};
 
 /// What to report, and where.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Request {
-    /// Folders with results; configurations of the same name on the same tasks are told apart by folder.
+    /// Folders with results; configurations of the same name on the same tasks are told apart by folder
+    #[arg(value_name = "DIR", required = true)]
     pub folders: Vec<PathBuf>,
-    /// Where the report goes; `report` in the first folder unless given.
+    /// Where the report goes [default: `report` in the first folder]
+    #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Titles, order, pairs, notes and imports come from this experiment file, with values of its
-    /// parameters, instead of from the folders.
-    pub config: Option<(PathBuf, Vec<(String, String)>)>,
+    /// Take titles, order, pairs, notes and imports from this experiment file instead of the folder
+    #[arg(long, value_name = "CONFIG.toml")]
+    pub config: Option<PathBuf>,
+    /// Value of a parameter of that experiment file
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting, requires = "config")]
+    pub set: Vec<(String, String)>,
 }
 
 /// A report that was written.
@@ -91,8 +97,8 @@ fn collect(request: &Request, note: &mut dyn FnMut(String)) -> Result<(Presentat
             }
         }
     }
-    if let Some((config, settings)) = &request.config {
-        let experiment = Experiment::read(config, settings)?;
+    if let Some(config) = &request.config {
+        let experiment = Experiment::read(config, &request.set)?;
         shown = Some(experiment.presentation()?);
         import(import::read_all(&experiment.imports, note)?);
     }

@@ -11,22 +11,17 @@ use crate::statistics::show_number;
 /// Colours of plots and pages, for light and dark.
 pub(crate) const PALETTE: &str = include_str!("palette.css");
 
-/// A plot.
 #[derive(Debug)]
 pub(crate) struct Plot {
-    /// What it shows.
     pub(crate) title: String,
     /// A sentence on what one sees, also for those who do not see it.
     pub(crate) summary: String,
     /// What is measured, above the plot.
     pub(crate) measure: String,
-    /// Title of the horizontal axis.
     pub(crate) x_title: String,
-    /// Title of the vertical axis.
     pub(crate) y_title: String,
     /// Names of the series, in the order of their colours.
     pub(crate) series: Vec<String>,
-    /// Its content.
     pub(crate) content: Content,
 }
 
@@ -39,7 +34,6 @@ pub(crate) enum Content {
         floor: f64,
         /// Values that the axes reach at least, so that plots side by side have one scale.
         reach: Vec<f64>,
-        /// The marks.
         marks: Vec<Mark>,
     },
     /// One curve per series: its values in ascending order.
@@ -68,9 +62,7 @@ impl Content {
 /// A task in a scatter plot.
 #[derive(Debug)]
 pub(crate) struct Mark {
-    /// Its name.
     pub(crate) name: String,
-    /// Index of its series.
     pub(crate) series: usize,
     /// Horizontal value; `None` if unsolved.
     pub(crate) x: Option<f64>,

@@ -1,7 +1,7 @@
 //! The model file: a vocabulary, a network and what they were made from.
 //!
 //! The format is safetensors; the tensors are the network's, named as in
-//! [`crate::network::weights::Layout`], and everything else stands as JSON in its metadata.
+//! [`crate::network::Layout`], and everything else stands as JSON in its metadata.
 //! A tensor whose numbers all fit into BF16, as after [`Weights::round`], is stored in half the
 //! space; either way what is read is what was written.
 //! A file is refused by name of what is wrong with it: truncated, foreign, of a later version,
@@ -22,8 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::network::weights::Weights;
-use crate::network::{ConfigError, NetworkConfig};
+use crate::network::{ConfigError, NetworkConfig, Weights};
 use crate::wl::Vocabulary;
 
 pub use shipped::shipped_model;
@@ -255,7 +254,7 @@ fn parse<T: DeserializeOwned>(
 }
 
 fn read_weights(config: &NetworkConfig, tensors: &SafeTensors) -> Result<Weights, ModelError> {
-    let layout = crate::network::weights::Layout::new(config);
+    let layout = crate::network::Layout::new(config);
     for (name, shape, _) in &layout.named {
         let view = tensors.tensor(name).map_err(|_| ModelError::MissingTensor(name.clone()))?;
         if !matches!(view.dtype(), Dtype::F32 | Dtype::BF16) {

@@ -10,13 +10,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::matrix::{
-    Matrix, Write, mean_and_inverse_deviation, multiply, multiply_strided, normalise, product,
-    scale_and_shift, softmax_with_multiplicity,
-};
-use super::train_pass::{FeatureRows, embed, gather, matrix};
-use super::weights::Weights;
-use super::{Attention, NetworkConfig};
+use super::matrix::{Matrix, Write, multiply, multiply_strided, product};
+use super::pointwise::{gather, mean_and_inverse_deviation, normalise, scale_and_shift, softmax};
+use super::{Attention, FeatureRows, NetworkConfig, Weights, embed};
 
 /// What the network computes of feature rows, once for each.
 pub(super) struct Contexts {
@@ -136,10 +132,10 @@ impl Contexts {
         scale_and_shift(&mut scaled, &weights[tensors.norm_gain], &weights[tensors.norm_bias]);
         let scaled = Matrix::new(&scaled, n, w);
         let scale = 1.0 / (w as f32).sqrt();
-        self.q.extend(product(scaled, matrix(weights, q)).iter().map(|x| x * scale));
-        self.k.extend(product(scaled, matrix(weights, k)));
-        let v = product(scaled, matrix(weights, tensors.v));
-        let v = product(Matrix::new(&v, n, w), matrix(weights, tensors.o));
+        self.q.extend(product(scaled, weights.matrix(q)).iter().map(|x| x * scale));
+        self.k.extend(product(scaled, weights.matrix(k)));
+        let v = product(scaled, weights.matrix(tensors.v));
+        let v = product(Matrix::new(&v, n, w), weights.matrix(tensors.o));
         extend_with_map(&mut self.own, &x, &self.map, w);
         extend_with_map(&mut self.values, &v, &self.map, w);
     }
@@ -172,7 +168,7 @@ impl Contexts {
         let k = Matrix::new(k, n, w).transposed();
         multiply(attention, Matrix::new(q, n, w), k, Write::Set);
         for row in attention.chunks_exact_mut(n) {
-            softmax_with_multiplicity(row, multiplicity);
+            softmax(row, multiplicity);
         }
         for row in out.chunks_exact_mut(width) {
             row.iter_mut().zip(&self.constant).for_each(|(x, c)| *x += c);

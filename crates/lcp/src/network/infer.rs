@@ -18,14 +18,12 @@
 //! each distinct operator with learned attention.
 
 use super::contexts::{Contexts, PreparedToken};
-use super::matrix::{
-    Matrix, Write, add_scaled, dot, multiply, multiply_strided, normalise, product,
-    scale_and_shift, softmax_with_multiplicity,
-};
+use super::dropout::Dropper;
+use super::matrix::{Matrix, Write, multiply, multiply_strided, product};
+use super::pointwise::{add_scaled, dot, gather, normalise, scale_and_shift, softmax};
 use super::score::ScoreLayers;
 use super::tokens::{Positions, Stage, StageBuilder, attend_operators, attend_patterns};
-use super::train_pass::{FeatureRows, StageTape, embed, gather, matrix};
-use super::weights::Weights;
+use super::{FeatureRows, Weights, attend, embed};
 
 /// Rows of hidden activations that go through the MLP's second layer at once.
 /// PERF: 256 rows of the paper's width (175 of 4 bytes) stay in the second-level cache.
@@ -249,7 +247,7 @@ impl Inference {
         };
         let tokens = embed(&self.weights, rows, &self.scratch.rows);
         let tensors = self.weights.layout.stages[0];
-        let tokens = StageTape::default().forward(&self.weights, &tensors, &alone, &tokens);
+        let tokens = attend(&self.weights, &tensors, &alone, &tokens, &mut Dropper::none()).0;
         if self.weights.config.layers == 1 {
             self.prepared.add(&self.weights, &self.folded, &tokens);
         } else {
@@ -274,8 +272,8 @@ impl Inference {
                     attend_operators(&mut builder, positions, token);
                 }
                 let old = tokens.as_ref().unwrap_or(&self.tokens);
-                let mut tape = StageTape::default();
-                tokens = Some(tape.forward(&self.weights, tensors, &builder.stage, old));
+                let mut dropper = Dropper::none();
+                tokens = Some(attend(&self.weights, tensors, &builder.stage, old, &mut dropper).0);
             }
             let tokens = tokens.expect("there are stages between the first and the last");
             self.prepared.add(&self.weights, &self.folded, &tokens);
@@ -310,7 +308,8 @@ impl Inference {
                 self.attend_mean(group);
             }
             if self.scratch.hidden.len() >= CHUNK * hidden || group + 1 == groups {
-                self.finish_hidden();
+                self.layers.append(&self.scratch.hidden, &mut self.scores);
+                self.scratch.hidden.clear();
             }
         }
     }
@@ -319,14 +318,11 @@ impl Inference {
     fn attend_mean(&mut self, group: usize) {
         let h = self.weights.config.hidden();
         let stage = &self.operators.stage;
-        let members = stage.members(group);
-        let total: f32 = stage.multiplicity[members.clone()].iter().sum();
         let Scratch { values: mean, hidden, .. } = &mut self.scratch;
         mean.clear();
         mean.resize(h, 0.0);
-        for i in members {
-            let values = &self.prepared.values[stage.member[i] as usize * h..][..h];
-            add_scaled(mean, stage.multiplicity[i] / total, values);
+        for (i, share) in stage.shares(group) {
+            add_scaled(mean, share, &self.prepared.values[stage.member[i] as usize * h..][..h]);
         }
         for out in stage.outs(group) {
             let own = &self.prepared.own[stage.out_input[out] as usize * h..][..h];
@@ -370,7 +366,7 @@ impl Inference {
                 multiply(attention, q, k.transposed(), Write::Set);
             }
             for row in attention.chunks_exact_mut(n) {
-                softmax_with_multiplicity(row, &stage.multiplicity[members.clone()]);
+                softmax(row, &stage.multiplicity[members.clone()]);
             }
             let values = Matrix::strided(&values[i * h..], n, h, heads * h);
             let attention = Matrix::new(attention, n_out, n);
@@ -378,19 +374,13 @@ impl Inference {
         }
         hidden[start..].iter_mut().for_each(|x| *x = x.max(0.0));
     }
-
-    /// Turns the hidden activations into scores.
-    fn finish_hidden(&mut self) {
-        self.layers.append(&self.scratch.hidden, &mut self.scores);
-        self.scratch.hidden.clear();
-    }
 }
 
 impl Folded {
     fn new(weights: &Weights) -> Folded {
         let (w, h, heads) = (weights.config.width(), weights.config.hidden(), weights.config.heads);
         let tensors = weights.layout.stages.last().expect("a network has stages");
-        let mlp = matrix(weights, weights.layout.mlp_0.0);
+        let mlp = weights.matrix(weights.layout.mlp_0.0);
         let head = w / heads;
         let mut values = vec![0.0; w * heads * h];
         for i in 0..heads {
@@ -443,15 +433,15 @@ impl Prepared {
         let scaled = Matrix::new(&scaled, n, w);
         if let Some((q, k)) = tensors.qk {
             let scale = 1.0 / ((w / weights.config.heads) as f32).sqrt();
-            let q = product(scaled, matrix(weights, q));
+            let q = product(scaled, weights.matrix(q));
             self.q.extend(q.iter().map(|x| x * scale));
-            self.k.extend(product(scaled, matrix(weights, k)));
+            self.k.extend(product(scaled, weights.matrix(k)));
         }
         self.prepare_logits(weights);
         let columns = folded.values.len() / w;
         self.values.extend(product(scaled, Matrix::new(&folded.values, w, columns)));
         let mut own = folded.bias.repeat(n);
-        let mlp = matrix(weights, weights.layout.mlp_0.0);
+        let mlp = weights.matrix(weights.layout.mlp_0.0);
         multiply(&mut own, Matrix::new(tokens, n, w), mlp, Write::Add);
         debug_assert_eq!(own.len(), n * h);
         self.own.extend(own);

@@ -1,11 +1,15 @@
-//! Row-major matrix products and the pointwise maps of the network.
+//! Row-major matrix products, the same to the last bit on every machine.
 //!
-//! Products go through the `gemm` crate (SIMD, one thread); everything else is a plain loop.
+//! Each element of a product is the sum of its terms in the order of the inner index, without
+//! fused multiply-add: d = (((d + a₀·b₀) + a₁·b₁) + …).
+//! Only independent elements are computed side by side, so the width of the vector registers and
+//! the size of the blocks make no difference.
+//!
+//! PERF: a block of a few rows by one or two vectors of sums stays in registers while the inner
+//! index runs; the columns of b are copied once, so that they lie together.
+//! The same code is compiled for three sets of instructions, and the processor chooses.
 
-use gemm::Parallelism;
-
-/// The variance added under the root of layer norm.
-pub const NORM_EPSILON: f32 = 1e-5;
+use std::cell::Cell;
 
 /// A read-only matrix over a slice, possibly transposed or with a row stride.
 #[derive(Clone, Copy)]
@@ -52,37 +56,18 @@ pub enum Write {
 
 /// Writes a·b to the matrix `dst` whose rows lie `stride` apart.
 pub fn multiply_strided(dst: &mut [f32], stride: usize, a: Matrix, b: Matrix, write: Write) {
-    let (m, n, k) = (a.rows, b.cols, a.cols);
-    assert_eq!(k, b.rows, "inner dimensions agree");
+    let (m, n) = (a.rows, b.cols);
+    assert_eq!(a.cols, b.rows, "inner dimensions agree");
     if m == 0 || n == 0 {
         return;
     }
     assert!(n <= stride && (m - 1) * stride + n <= dst.len(), "the product fits");
-    // SAFETY: `Matrix` and the assertion above guarantee that every index row · stride + column
-    // within the given dimensions lies inside the three slices, and `dst` is borrowed mutably.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            dst.as_mut_ptr(),
-            1,
-            stride as isize,
-            write == Write::Add,
-            a.data.as_ptr(),
-            a.col_stride as isize,
-            a.row_stride as isize,
-            b.data.as_ptr(),
-            b.col_stride as isize,
-            b.row_stride as isize,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            Parallelism::None,
-        );
+    if write == Write::Set {
+        dst.chunks_mut(stride).take(m).for_each(|row| row[..n].fill(0.0));
     }
+    let mut panel = PANEL.take();
+    Product { dst, stride, a, b, panel: &mut panel }.add();
+    PANEL.set(panel);
 }
 
 /// Writes a·b to the row-major matrix `dst`.
@@ -93,123 +78,195 @@ pub fn multiply(dst: &mut [f32], a: Matrix, b: Matrix, write: Write) {
 /// a·b as a new matrix.
 pub fn product(a: Matrix, b: Matrix) -> Vec<f32> {
     let mut dst = vec![0.0; a.rows * b.cols];
-    multiply(&mut dst, a, b, Write::Set);
+    multiply(&mut dst, a, b, Write::Add);
     dst
 }
 
-/// y ← y + scale · x
-#[inline]
-pub fn add_scaled(y: &mut [f32], scale: f32, x: &[f32]) {
-    for (y, &x) in y.iter_mut().zip(x) {
-        *y += scale * x;
-    }
+/// dst + a·b; the dimensions were checked.
+struct Product<'a> {
+    dst: &'a mut [f32],
+    stride: usize,
+    a: Matrix<'a>,
+    b: Matrix<'a>,
+    /// Memory for the columns of b that a block of sums needs.
+    panel: &'a mut Vec<f32>,
 }
 
-/// Σ xᵢ·yᵢ, in eight partial sums so that the compiler can use vector registers.
-#[inline]
-pub fn dot(x: &[f32], y: &[f32]) -> f32 {
-    let mut sums = [0.0f32; 8];
-    let (x_chunks, y_chunks) = (x.chunks_exact(8), y.chunks_exact(8));
-    let rest: f32 = x_chunks.remainder().iter().zip(y_chunks.remainder()).map(|(a, b)| a * b).sum();
-    for (x, y) in x_chunks.zip(y_chunks) {
-        for lane in 0..8 {
-            sums[lane] += x[lane] * y[lane];
-        }
-    }
-    sums.iter().sum::<f32>() + rest
+thread_local! {
+    static PANEL: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
 
-/// The mean of a row and 1/√(variance + ε).
-pub fn mean_and_inverse_deviation(x: &[f32]) -> (f32, f32) {
-    let width = x.len() as f32;
-    let mean = x.iter().sum::<f32>() / width;
-    let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / width;
-    (mean, 1.0 / (variance + NORM_EPSILON).sqrt())
-}
-
-/// Layer norm of every row of `x` before scale and shift: (x − mean) / √(variance + ε).
-/// Returns 1/√(variance + ε) for each row.
-pub fn normalise(x: &[f32], width: usize, out: &mut [f32]) -> Vec<f32> {
-    x.chunks_exact(width)
-        .zip(out.chunks_exact_mut(width))
-        .map(|(x, out)| {
-            let (mean, scale) = mean_and_inverse_deviation(x);
-            for (out, &x) in out.iter_mut().zip(x) {
-                *out = (x - mean) * scale;
+impl Product<'_> {
+    fn add(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") {
+                // SAFETY: the processor has the instructions that the function is compiled for.
+                return unsafe { self.add_with_512_bits() };
             }
-            scale
-        })
-        .collect()
-}
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: as above.
+                return unsafe { self.add_with_256_bits() };
+            }
+        }
+        self.add_panels::<4>();
+    }
 
-/// Scales every row of `x` by `gain` and shifts it by `bias`.
-pub fn scale_and_shift(x: &mut [f32], gain: &[f32], bias: &[f32]) {
-    for row in x.chunks_exact_mut(gain.len()) {
-        for ((x, gain), bias) in row.iter_mut().zip(gain).zip(bias) {
-            *x = *x * gain + bias;
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f")]
+    fn add_with_512_bits(&mut self) {
+        self.add_panels::<16>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn add_with_256_bits(&mut self) {
+        self.add_panels::<8>();
+    }
+
+    /// Adds the product in panels of two vectors of `N` columns, and of one where that is enough.
+    #[inline(always)]
+    fn add_panels<const N: usize>(&mut self) {
+        let mut first = 0;
+        while first < self.b.cols {
+            match self.b.cols - first {
+                left if left <= N => self.add_panel::<8, 1, N>(first, left),
+                left => self.add_panel::<4, 2, N>(first, left.min(2 * N)),
+            }
+            first += 2 * N;
+        }
+    }
+
+    /// Adds the `used` columns from `first` on, in blocks of `R` rows by `V` vectors.
+    #[inline(always)]
+    fn add_panel<const R: usize, const V: usize, const N: usize>(
+        &mut self,
+        first: usize,
+        used: usize,
+    ) {
+        let mut panel = std::mem::take(self.panel);
+        let Matrix { data, rows: k, row_stride, col_stride, .. } = self.b;
+        panel.resize(panel.len().max(k * V * N), 0.0);
+        let rows = &mut panel[..k * V * N];
+        if col_stride == 1 {
+            for (l, row) in rows.chunks_exact_mut(V * N).enumerate() {
+                row[..used].copy_from_slice(&data[l * row_stride + first..][..used]);
+                row[used..].fill(0.0);
+            }
+        } else {
+            for c in 0..used {
+                let column = data[(first + c) * col_stride..].iter().step_by(row_stride);
+                rows.chunks_exact_mut(V * N).zip(column).for_each(|(row, &x)| row[c] = x);
+            }
+            rows.chunks_exact_mut(V * N).for_each(|row| row[used..].fill(0.0));
+        }
+        let rows = rows.as_chunks::<N>().0.as_chunks::<V>().0;
+        let mut i = 0;
+        while i + R <= self.a.rows {
+            self.add_block::<R, V, N>(i, first, used, rows);
+            i += R;
+        }
+        while i < self.a.rows {
+            self.add_block::<1, V, N>(i, first, used, rows);
+            i += 1;
+        }
+        *self.panel = panel;
+    }
+
+    /// Adds the rows from row `i` on of the `used` columns from `first` on.
+    #[inline(always)]
+    fn add_block<const R: usize, const V: usize, const N: usize>(
+        &mut self,
+        i: usize,
+        first: usize,
+        used: usize,
+        panel: &[[[f32; N]; V]],
+    ) {
+        let Matrix { data, rows, cols, row_stride, col_stride } = self.a;
+        debug_assert!(i + R <= rows && panel.len() == cols);
+        let mut sums = [[[0.0; N]; V]; R];
+        for (r, sums) in sums.iter_mut().enumerate() {
+            let row = &self.dst[(i + r) * self.stride + first..][..used];
+            sums.as_flattened_mut()[..used].copy_from_slice(row);
+        }
+        for (l, b) in panel.iter().enumerate() {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: i + r < rows and l < cols, and `Matrix` guarantees that these lie inside.
+                let a = unsafe { *data.get_unchecked((i + r) * row_stride + l * col_stride) };
+                sums.iter_mut().zip(b).for_each(|(sums, b)| add_multiple(sums, a, b));
+            }
+        }
+        for (r, sums) in sums.iter().enumerate() {
+            let row = &mut self.dst[(i + r) * self.stride + first..][..used];
+            row.copy_from_slice(&sums.as_flattened()[..used]);
         }
     }
 }
 
-/// x ← max(x + bias, 0) for every row.
-pub fn shift_and_rectify(x: &mut [f32], bias: &[f32]) {
-    for row in x.chunks_exact_mut(bias.len()) {
-        for (x, bias) in row.iter_mut().zip(bias) {
-            *x = (*x + bias).max(0.0);
-        }
+/// One vector of sums: sums + a·b.
+/// PERF: of the length of a register and in two loops, so that the compiler sees a vector.
+#[inline(always)]
+pub(super) fn add_multiple<const N: usize>(sums: &mut [f32; N], a: f32, b: &[f32; N]) {
+    let mut terms = [0.0; N];
+    for (term, b) in terms.iter_mut().zip(b) {
+        *term = a * b;
     }
-}
-
-/// Turns logits into softmax weights where entry i stands for `multiplicity[i]` equal entries:
-/// nᵢ e^{xᵢ} / Σ nⱼ e^{xⱼ}.
-pub fn softmax_with_multiplicity(x: &mut [f32], multiplicity: &[f32]) {
-    let max = x.iter().fold(f32::NEG_INFINITY, |max, &x| max.max(x));
-    let mut sum = 0.0;
-    for (x, n) in x.iter_mut().zip(multiplicity) {
-        *x = n * exp(*x - max);
-        sum += *x;
+    for (sum, term) in sums.iter_mut().zip(terms) {
+        *sum += term;
     }
-    let scale = 1.0 / sum;
-    x.iter_mut().for_each(|x| *x *= scale);
-}
-
-/// e^x for x ≤ 0 (or NaN), to within two units in the last place; below −87 it is 0.
-///
-/// PERF: the library's `expf` is a call per element; this form is inlined and vectorised.
-/// Range reduction x = n·ln 2 + r, |r| ≤ ln 2 / 2, then a polynomial in r of degree 6.
-#[inline]
-pub fn exp(x: f32) -> f32 {
-    // Adding and subtracting 1.5·2²³ rounds to an integer, which is in the low bits in between.
-    const ROUND: f32 = 12_582_912.0;
-    let x = if x < -88.0 { -88.0 } else { x };
-    let shifted = x * std::f32::consts::LOG2_E + ROUND;
-    let n = shifted - ROUND;
-    let r = (x - n * 0.693_359_4) + n * 2.121_944_4e-4;
-    let p = 1.987_569_1e-4;
-    let p = p * r + 1.398_199_9e-3;
-    let p = p * r + 8.333_452e-3;
-    let p = p * r + 4.166_579_6e-2;
-    let p = p * r + 1.666_666_5e-1;
-    let p = p * r + 0.5;
-    let y = p * r * r + r + 1.0;
-    let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127);
-    y * f32::from_bits(exponent << 23)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn exponential_is_accurate() {
-        for i in 0..200_000 {
-            let x = -(i as f32) * 4.35e-4;
-            let exact = f64::from(x).exp();
-            assert!((f64::from(exp(x)) - exact).abs() <= 3e-7 * exact, "exp({x})");
+    /// Numbers whose sums depend on the order of the terms.
+    fn numbers(n: usize, seed: usize) -> Vec<f32> {
+        let number = |i: usize| ((i * 7919 + seed) % 1009) as f32 / 37.0 - 13.0;
+        (0..n).map(number).collect()
+    }
+
+    /// The definition: terms in the order of the inner index.
+    fn reference(a: Matrix, b: Matrix, dst: &mut [f32], stride: usize) {
+        let at = |x: Matrix, i: usize, j: usize| x.data[i * x.row_stride + j * x.col_stride];
+        for i in 0..a.rows {
+            for j in 0..b.cols {
+                for l in 0..a.cols {
+                    dst[i * stride + j] += at(a, i, l) * at(b, l, j);
+                }
+            }
         }
-        assert_eq!(exp(0.0), 1.0);
-        assert_eq!(exp(-200.0), 0.0);
-        assert!(exp(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn every_set_of_instructions_gives_the_same_bits() {
+        for (m, n, k) in [(1, 1, 1), (3, 5, 2), (4, 16, 7), (9, 33, 40), (6, 70, 129), (5, 8, 0)] {
+            let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+            let straight = (Matrix::new(&a, m, k), Matrix::new(&b, k, n));
+            let turned = (Matrix::new(&a, k, m).transposed(), Matrix::new(&b, n, k).transposed());
+            for (a, b) in [straight, turned] {
+                let stride = n + 3;
+                let start = numbers(m * stride, 3);
+                let mut expected = start.clone();
+                reference(a, b, &mut expected, stride);
+                let mut plain = start.clone();
+                Product { dst: &mut plain, stride, a, b, panel: &mut Vec::new() }.add_panels::<4>();
+                assert_eq!(plain, expected);
+                let mut chosen = start.clone();
+                multiply_strided(&mut chosen, stride, a, b, Write::Add);
+                assert_eq!(chosen, expected);
+                #[cfg(target_arch = "x86_64")]
+                if is_x86_feature_detected!("avx2") {
+                    let mut wide = start.clone();
+                    // SAFETY: the processor has the instructions.
+                    unsafe {
+                        Product { dst: &mut wide, stride, a, b, panel: &mut Vec::new() }
+                            .add_with_256_bits();
+                    }
+                    assert_eq!(wide, expected);
+                }
+            }
+        }
     }
 
     #[test]
@@ -224,13 +281,10 @@ mod tests {
             [9.0, 4.0, 12.0, 5.0, 15.0, 6.0]
         );
         let mut dst = [1.0; 6];
-        multiply_strided(
-            &mut dst,
-            3,
-            Matrix::strided(&a, 2, 2, 3),
-            Matrix::new(&b, 2, 2),
-            Write::Add,
-        );
+        let (a, b) = (Matrix::strided(&a, 2, 2, 3), Matrix::new(&b, 2, 2));
+        multiply_strided(&mut dst, 3, a, b, Write::Add);
         assert_eq!(dst, [6.0, 3.0, 1.0, 15.0, 6.0, 1.0]);
+        multiply_strided(&mut dst, 3, a, b, Write::Set);
+        assert_eq!(dst, [5.0, 2.0, 1.0, 14.0, 5.0, 1.0]);
     }
 }

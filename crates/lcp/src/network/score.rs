@@ -4,8 +4,12 @@
 //! multiplied.
 //! PERF: blocks of columns of M₁ lie together and stay in the first-level cache while all rows
 //! pass; sums stay in registers and x·M₁ is never written to memory.
+//! The same code is compiled for three sets of instructions; as nothing is fused or reordered, all
+//! give the same bits.
 
-/// Columns of a block: four vector registers of 8 lanes, twice, which hides the latency of sums.
+use super::matrix::add_multiple;
+
+/// Columns of a block: with two sums each, four vector registers of 16 numbers or eight of 8.
 const BLOCK: usize = 32;
 
 type Columns = [f32; BLOCK];
@@ -22,6 +26,8 @@ pub(super) struct ScoreLayers {
     /// The positive activations of each row, and where each row begins.
     positive: Vec<(u32, f32)>,
     start: Vec<usize>,
+    /// Of each row what its columns add to its score, block upon block.
+    totals: Vec<Columns>,
 }
 
 impl ScoreLayers {
@@ -48,6 +54,7 @@ impl ScoreLayers {
             c,
             positive: Vec::new(),
             start: Vec::new(),
+            totals: Vec::new(),
         }
     }
 
@@ -65,105 +72,84 @@ impl ScoreLayers {
             }
             self.start.push(end);
         }
-        let first = scores.len();
-        scores.resize(first + self.start.len() - 1, self.c);
-        self.add_blocks(&mut scores[first..]);
+        self.totals.clear();
+        self.totals.resize(self.start.len() - 1, [0.0; BLOCK]);
+        self.add_blocks();
+        scores.extend(self.totals.iter().map(|total| total.iter().sum::<f32>() + self.c));
     }
 
-    /// Adds what each block of columns gives to the score of each row.
-    fn add_blocks(&self, scores: &mut [f32]) {
+    /// Adds what each block of columns gives to the totals of each row.
+    fn add_blocks(&mut self) {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the processor has the features that the function is compiled for.
-            return unsafe { self.add_blocks_with(scores, |row| fma::block_score(row)) };
+        {
+            if is_x86_feature_detected!("avx512f") {
+                // SAFETY: the processor has the instructions that the function is compiled for.
+                return unsafe { self.add_blocks_with_512_bits() };
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: as above.
+                return unsafe { self.add_blocks_with_256_bits() };
+            }
         }
-        self.add_blocks_with(scores, plain_block_score);
+        self.add_blocks_with::<4, 8>();
     }
 
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f")]
+    fn add_blocks_with_512_bits(&mut self) {
+        self.add_blocks_with::<16, 2>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn add_blocks_with_256_bits(&mut self) {
+        self.add_blocks_with::<8, 4>();
+    }
+
+    /// The same with `V` vectors of `N` numbers for a block.
     #[inline(always)]
-    fn add_blocks_with(&self, scores: &mut [f32], block_score: impl Fn(Row) -> f32) {
+    fn add_blocks_with<const N: usize, const V: usize>(&mut self) {
         let columns = self.bias.iter().zip(&self.u);
         for (block, (bias, u)) in self.blocks.chunks_exact(self.hidden).zip(columns) {
-            for (score, range) in scores.iter_mut().zip(self.start.windows(2)) {
+            for (total, range) in self.totals.iter_mut().zip(self.start.windows(2)) {
                 let positive = &self.positive[range[0]..range[1]];
-                *score += block_score(Row { block, bias, u, positive });
+                let sums = block_sums::<N, V>(block, bias, positive);
+                for ((total, sum), u) in total.iter_mut().zip(sums.as_flattened()).zip(u) {
+                    *total += sum.max(0.0) * u;
+                }
             }
         }
     }
 }
 
-/// The positive activations of a row and what they are multiplied with.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    block: &'a [Columns],
-    bias: &'a Columns,
-    u: &'a Columns,
-    positive: &'a [(u32, f32)],
+/// x·M₁ + b₁ of a block of columns for the positive activations x of a row.
+/// Two sums for each column, of every other activation, hide the latency of additions.
+#[inline(always)]
+fn block_sums<const N: usize, const V: usize>(
+    block: &[Columns],
+    bias: &Columns,
+    positive: &[(u32, f32)],
+) -> [[f32; N]; V] {
+    let (mut even, mut odd) = ([[0.0; N]; V], [[0.0; N]; V]);
+    even.as_flattened_mut().copy_from_slice(bias);
+    let (pairs, last) = positive.as_chunks::<2>();
+    for &[(i, x), (j, y)] in pairs {
+        add(&mut even, x, &block[i as usize]);
+        add(&mut odd, y, &block[j as usize]);
+    }
+    for &(i, x) in last {
+        add(&mut even, x, &block[i as usize]);
+    }
+    for (even, odd) in even.iter_mut().zip(&odd) {
+        add_multiple(even, 1.0, odd);
+    }
+    even
 }
 
-fn plain_block_score(row: Row) -> f32 {
-    let mut sums = *row.bias;
-    for &(i, x) in row.positive {
-        for (sum, m) in sums.iter_mut().zip(&row.block[i as usize]) {
-            *sum += x * m;
-        }
-    }
-    sums.iter().zip(row.u).map(|(sum, u)| sum.max(0.0) * u).sum()
-}
-
-/// The same with vector registers, which the compiler does not keep the sums in by itself.
-#[cfg(target_arch = "x86_64")]
-mod fma {
-    use std::arch::x86_64::{
-        __m256, _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_max_ps, _mm256_set1_ps,
-        _mm256_setzero_ps, _mm256_storeu_ps,
-    };
-
-    use super::{Columns, Row};
-
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn load(columns: &Columns) -> [__m256; 4] {
-        let (lanes, _) = columns.as_chunks::<8>();
-        // SAFETY: each chunk is 8 floats, which is what the load reads.
-        std::array::from_fn(|i| unsafe { _mm256_loadu_ps(lanes[i].as_ptr()) })
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn add(sums: [__m256; 4], x: f32, row: &Columns) -> [__m256; 4] {
-        let (x, [a, b, c, d]) = (_mm256_set1_ps(x), load(row));
-        [
-            _mm256_fmadd_ps(x, a, sums[0]),
-            _mm256_fmadd_ps(x, b, sums[1]),
-            _mm256_fmadd_ps(x, c, sums[2]),
-            _mm256_fmadd_ps(x, d, sums[3]),
-        ]
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn block_score(row: Row) -> f32 {
-        let (mut even, mut odd) = (load(row.bias), [_mm256_setzero_ps(); 4]);
-        let (pairs, last) = row.positive.as_chunks::<2>();
-        for &[(i, x), (j, y)] in pairs {
-            even = add(even, x, &row.block[i as usize]);
-            odd = add(odd, y, &row.block[j as usize]);
-        }
-        for &(i, x) in last {
-            even = add(even, x, &row.block[i as usize]);
-        }
-        let u = load(row.u);
-        let mut total = _mm256_setzero_ps();
-        for lane in 0..4 {
-            let sum = _mm256_add_ps(even[lane], odd[lane]);
-            total = _mm256_fmadd_ps(_mm256_max_ps(sum, _mm256_setzero_ps()), u[lane], total);
-        }
-        let mut lanes = [0.0; 8];
-        // SAFETY: 8 floats, which is what the store writes.
-        unsafe { _mm256_storeu_ps(lanes.as_mut_ptr(), total) };
-        lanes.iter().sum()
-    }
+#[inline(always)]
+fn add<const N: usize, const V: usize>(sums: &mut [[f32; N]; V], x: f32, row: &Columns) {
+    let vectors = sums.iter_mut().zip(row.as_chunks::<N>().0);
+    vectors.for_each(|(sums, row)| add_multiple(sums, x, row));
 }
 
 #[cfg(test)]
@@ -183,6 +169,10 @@ mod tests {
             let mut scores = vec![7.0];
             layers.append(&activations, &mut scores);
             assert_eq!((scores.len(), scores[0]), (7, 7.0));
+            // Whatever the width of the vectors, the bits are the same.
+            let chosen = std::mem::replace(&mut layers.totals, vec![[0.0; BLOCK]; 6]);
+            layers.add_blocks_with::<4, 8>();
+            assert_eq!(layers.totals, chosen);
             for (row, score) in activations.chunks_exact(h).zip(&scores[1..]) {
                 let column = |c: usize| -> f32 {
                     let sum: f32 = row.iter().enumerate().map(|(j, x)| x * m[j * w + c]).sum();

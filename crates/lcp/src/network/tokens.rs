@@ -14,6 +14,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::pointwise::add_scaled;
 use super::{NetworkConfig, TokenScope};
 
 /// The (pattern, operator) pairs that carry tokens, sorted by operator, then pattern.
@@ -154,6 +155,25 @@ impl Stage {
     /// The number of new tokens.
     pub fn tokens(&self) -> usize {
         self.out_input.len()
+    }
+
+    /// The mean of the members' rows of each group, weighted by multiplicity, [groups, width].
+    pub fn means(&self, rows: &[f32], width: usize) -> Vec<f32> {
+        let mut means = vec![0.0; self.groups() * width];
+        for (group, mean) in means.chunks_exact_mut(width).enumerate() {
+            for (i, share) in self.shares(group) {
+                let row = &rows[self.member[i] as usize * width..][..width];
+                add_scaled(mean, share, row);
+            }
+        }
+        means
+    }
+
+    /// The members of a group with their shares of its mean.
+    pub(super) fn shares(&self, group: usize) -> impl Iterator<Item = (usize, f32)> {
+        let members = self.members(group);
+        let total: f32 = self.multiplicity[members.clone()].iter().sum();
+        members.map(move |i| (i, self.multiplicity[i] / total))
     }
 }
 

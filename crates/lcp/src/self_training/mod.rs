@@ -1,9 +1,9 @@
 //! Self-training: a small network learns to split the costs of the very task being solved.
 //!
-//! The objective is the bound ([`bound`]), so no labels, no generator and no other task are needed.
+//! The objective is the bound, so no labels, no generator and no other task are needed; the loop is
+//! that of all training ([`crate::training`]).
 //! States come from random walks ([`walk`]); the vocabulary is that of these states.
-//! Everything counts steps, not seconds, so that the same seed gives the same network; only a
-//! caller that stops early because of the clock makes a difference.
+//! Everything counts work, not seconds, so the same seed and budget give the same network.
 //!
 //! Two networks race, one with means and one with learned attention: which is better depends on
 //! the task, and either may get stuck where the other does not.
@@ -14,11 +14,7 @@
 //!
 //! Guarantees nothing about quality, and needs not: a bad network costs time, never optimality.
 
-pub mod adam;
-pub mod bound;
 pub mod walk;
-
-mod trainer;
 
 use std::sync::Arc;
 
@@ -26,15 +22,21 @@ use planner::abstraction::Abstractions;
 use planner::heuristic::Estimate;
 use planner::partition::{PartitionScratch, Partitioner, Saturated};
 use planner::task::{Task, Value};
-use planner::work::Budget;
+use planner::work::{Budget, SECOND, Work};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::graph::GraphKind;
-use crate::network::weights::Weights;
-use crate::network::{Attention, NetworkConfig, TokenScope};
-use crate::wl::Vocabulary;
-pub use trainer::Trainer;
+use crate::network::dropout::Dropout;
+use crate::network::pointwise::ln;
+use crate::network::{Attention, NetworkConfig, TokenScope, Weights};
+use crate::predict::{Softmax, patterns_of};
+use crate::training::engine::{Cores, Item, Native, Part};
+use crate::training::examples::{Examples, LabelledState};
+use crate::training::loss::Loss;
+use crate::training::optimiser::{AdamWConfig, ScheduleConfig};
+use crate::training::{Settings, Trainer, TrainingSet};
+use crate::wl::{Vocabulary, VocabularyBuilder};
 use walk::random_walk_states;
 
 /// The settings of self-training.
@@ -53,7 +55,7 @@ pub struct SelfTraining {
     /// The learning rate at the beginning; it falls linearly to a tenth over `steps`.
     pub rate: f32,
     /// The most steps.
-    pub steps: usize,
+    pub steps: u64,
     /// The number of states to train on and to hold out.
     pub states: usize,
     /// The longest random walk.
@@ -86,6 +88,33 @@ impl Default for SelfTraining {
 const MOST_POSITIONS: usize = 200_000;
 
 impl SelfTraining {
+    /// How the loop runs.
+    fn loop_settings(&self, rate: f32) -> Settings {
+        Settings {
+            loss: Loss::LogBound,
+            dropout: Dropout::NONE,
+            batch: self.batch.max(1),
+            chunk: self.batch.max(1),
+            fixed_batches: true,
+            epoch_steps: 8,
+            adamw: AdamWConfig {
+                beta_2: 0.99,
+                weight_decay: 0.0,
+                max_norm: Some(1.0),
+                ..AdamWConfig::default()
+            },
+            schedule: ScheduleConfig {
+                learning_rate: rate,
+                factor: 1.0,
+                patience: usize::MAX,
+                linear_steps: Some(self.steps),
+                stop_after: PATIENCE,
+                min_improvement: GAIN,
+            },
+            seed: self.seed,
+        }
+    }
+
     /// Adapts the settings to the size of a task: on small ones every pair is a token, so that
     /// patterns and operators are told apart better; large ones keep to relevant pairs.
     pub fn fit(&mut self, abstractions: &Abstractions) {
@@ -107,31 +136,45 @@ pub struct Trained {
     /// The mean bound there of saturated cost partitioning.
     pub saturated: f64,
     /// The number of steps made.
-    pub steps: usize,
+    pub steps: u64,
 }
 
 /// Epochs without a better network after which training ends.
 const PATIENCE: usize = 12;
-/// A network that exists already is trained at this part of the learning rate.
-const CONTINUED_RATE: f32 = 0.2;
 /// The relative gain that counts as better.
 const GAIN: f64 = 1e-3;
+/// A network that exists already is trained at this part of the learning rate.
+const CONTINUED_RATE: f32 = 0.2;
 
 /// The steps of the first network that the race lasts.
-const RACE: f64 = 150.0;
-/// If they need more multiplications than this (some seconds), there is no race.
-const MOST_RACE_WORK: f64 = 1e10;
+const RACE: u64 = 150;
+/// If they need more work than this, there is no race.
+const MOST_RACE_WORK: Work = 2 * SECOND;
+
+/// Units of work for preparing a place of a (pattern, abstract state) that is met for the first
+/// time, and a pattern of a state: 0.5 to 2 ns a unit over eight tasks, 1.1 in the geometric mean
+/// (`cargo bench -p lcp --bench self_training`).
+const PLACE: Work = 150;
+const PATTERN: Work = 1600;
 
 /// Training that can be interrupted and continued.
 pub struct Session {
     trainer: Trainer,
     /// The network with the other attention, while the race lasts.
     rival: Option<Trainer>,
+    held_out: Arc<HeldOut>,
     best: Trained,
-    /// The bound that the next improvement is measured against, and epochs since the last one.
-    reference: f64,
-    since_best: usize,
-    steps: usize,
+    /// The work of all steps so far, of the network and of its rival.
+    work: [Work; 2],
+    steps: u64,
+}
+
+/// States that are not trained on.
+struct HeldOut {
+    examples: Examples,
+    parts: Vec<Part>,
+    /// The work of looking at them.
+    work: Work,
 }
 
 impl Session {
@@ -141,15 +184,29 @@ impl Session {
         abstractions: &Arc<Abstractions>,
         states: &[Vec<Value>],
         settings: &SelfTraining,
+        budget: &mut Budget,
     ) -> Session {
-        let trainer = Trainer::new(task, abstractions, states, settings.clone());
-        let other = match settings.network.attention {
-            Attention::Mean => Attention::Learned,
-            Attention::Learned => Attention::Mean,
-        };
-        let rival = (settings.race && RACE * trainer.work() <= MOST_RACE_WORK)
-            .then(|| trainer.rival(other, settings.seed + 1));
-        Session::begin(trainer, rival, abstractions, states)
+        let mut builder = VocabularyBuilder::new(settings.graph, settings.iterations)
+            .distances(settings.distances);
+        builder.observe(task, &patterns_of(abstractions), states);
+        let vocabulary = Arc::new(builder.finish());
+        let config = NetworkConfig { input: vocabulary.num_features(), ..settings.network.clone() };
+        let weights = random_weights(&config, settings.seed);
+        let start = (vocabulary, weights, settings.rate);
+        let mut session = Session::begin(task, abstractions, states, start, settings, budget);
+        let set = session.trainer.set().clone();
+        if settings.race && RACE * set.mean_work() <= MOST_RACE_WORK {
+            let attention = match config.attention {
+                Attention::Mean => Attention::Learned,
+                Attention::Learned => Attention::Mean,
+            };
+            let config = NetworkConfig { attention, ..config };
+            let seed = settings.seed + 1;
+            let settings = Settings { seed, ..session.trainer.settings().clone() };
+            let weights = random_weights(&config, seed);
+            session.rival = Some(trainer(settings, set, weights));
+        }
+        session
     }
 
     /// Prepares training from a network that exists already, as it is in a model.
@@ -157,50 +214,63 @@ impl Session {
         task: &Task,
         abstractions: &Arc<Abstractions>,
         states: &[Vec<Value>],
-        vocabulary: Arc<Vocabulary>,
-        weights: Weights,
+        (vocabulary, weights): (Arc<Vocabulary>, Weights),
         settings: &SelfTraining,
+        budget: &mut Budget,
     ) -> Session {
-        let settings = SelfTraining { rate: CONTINUED_RATE * settings.rate, ..settings.clone() };
-        let trainer = Trainer::continued(task, abstractions, states, vocabulary, weights, settings);
-        Session::begin(trainer, None, abstractions, states)
+        let start = (vocabulary, weights, CONTINUED_RATE * settings.rate);
+        Session::begin(task, abstractions, states, start, settings, budget)
     }
 
     fn begin(
-        mut trainer: Trainer,
-        rival: Option<Trainer>,
+        task: &Task,
         abstractions: &Arc<Abstractions>,
         states: &[Vec<Value>],
+        (vocabulary, weights, rate): (Arc<Vocabulary>, Weights, f32),
+        settings: &SelfTraining,
+        budget: &mut Budget,
     ) -> Session {
-        let held_out = &states[states.len() - states.len() / 4..];
+        let examples = |states: &[Vec<Value>]| {
+            let unlabelled = |values: &Vec<Value>| LabelledState::new(values.clone());
+            let states = states.iter().map(unlabelled).collect();
+            let mut examples = Examples::default();
+            let network = (&weights.config, Softmax::Masked);
+            examples.add(task, abstractions, states, &vocabulary, network);
+            let items: Vec<Item> =
+                examples.ids().map(|id| Item { id, reference: f64::NAN }).collect();
+            (examples, items)
+        };
+        let settings_of_loop = settings.loop_settings(rate);
+        let (train, held_out_states) = states.split_at(states.len() - states.len() / 4);
+        let (examples_in_training, items) = examples(train);
+        let (examples, held_out_items) = examples(held_out_states);
+        let prepared = PLACE * (examples_in_training.places() + examples.places()) as Work
+            + PATTERN * (abstractions.len() * states.len()) as Work;
+        budget.spend(prepared);
+        let config = &weights.config;
+        let set = TrainingSet::new(examples_in_training, items, &settings_of_loop, config);
+        let parts: Vec<Part> = held_out_items
+            .chunks(settings_of_loop.batch)
+            .map(|items| Part::new(config, &examples, items))
+            .collect();
+        let work = parts.iter().map(|part| part.work(config, &examples).evaluation()).sum();
         let best = Trained {
-            vocabulary: trainer.vocabulary().clone(),
-            weights: trainer.weights().clone(),
-            bound: trainer.held_out_bound(abstractions),
-            saturated: saturated_bound(abstractions, held_out),
+            vocabulary,
+            weights: weights.clone(),
+            bound: 0.0,
+            saturated: saturated_bound(abstractions, held_out_states),
             steps: 0,
         };
-        let (reference, steps) = (best.bound, trainer.settings().steps);
-        Session { trainer, rival, best, reference, since_best: 0, steps }
-    }
-
-    /// Whether the race is on: lets the rival catch up, and decides when both have done enough.
-    fn race(&mut self, abstractions: &Abstractions) {
-        let Some(mut rival) = self.rival.take() else { return };
-        let work = self.trainer.steps() as f64 * self.trainer.work();
-        while rival.steps() as f64 * rival.work() < work && rival.step(abstractions).is_some() {}
-        if (self.trainer.steps() as f64) < RACE {
-            self.rival = Some(rival);
-        } else {
-            self.decide(abstractions, rival);
-        }
-    }
-
-    /// Goes on with the better of the two networks.
-    fn decide(&mut self, abstractions: &Abstractions, mut rival: Trainer) {
-        if rival.held_out_bound(abstractions) > self.trainer.held_out_bound(abstractions) {
-            self.trainer = rival;
-        }
+        let mut session = Session {
+            trainer: trainer(settings_of_loop, Arc::new(set), weights),
+            rival: None,
+            held_out: Arc::new(HeldOut { examples, parts, work }),
+            best,
+            work: [0; 2],
+            steps: settings.steps,
+        };
+        session.look(budget);
+        session
     }
 
     /// The best network so far.
@@ -209,58 +279,112 @@ impl Session {
     }
 
     /// The number of steps made.
-    pub fn steps(&self) -> usize {
+    pub fn steps(&self) -> u64 {
         self.trainer.steps()
     }
 
     /// Whether the steps are used up or the network has stopped improving.
     pub fn is_done(&self) -> bool {
-        self.trainer.steps() >= self.steps || self.since_best >= PATIENCE
+        let schedule = &self.trainer.settings().schedule;
+        self.steps() >= self.steps || self.trainer.schedule.is_over(schedule)
     }
 
     /// Trains until it is done or the budget is spent; looks at the states held out after every
     /// epoch.
-    pub fn advance(&mut self, abstractions: &Arc<Abstractions>, budget: &mut Budget) {
-        let epoch = self.trainer.num_batches().max(8);
-        while !self.is_done() {
-            if self.trainer.step(abstractions).is_none() {
-                self.since_best = PATIENCE;
-            } else if self.trainer.steps().is_multiple_of(epoch) {
-                self.since_best += 1;
-                self.look(abstractions);
+    pub fn advance(&mut self, budget: &mut Budget) {
+        while !self.is_done() && !budget.is_spent() {
+            match step(&mut self.trainer) {
+                // With nothing to train on, the network stays as it began.
+                None => self.steps = 0,
+                Some(work) => {
+                    self.work[0] += work;
+                    budget.spend(work);
+                }
             }
-            self.race(abstractions);
-            budget.spend((self.trainer.work() / 4.0) as u64);
-            if budget.is_spent() {
-                break;
+            if self.trainer.steps_left() == 0 {
+                self.look(budget);
             }
+            self.race(budget);
+        }
+    }
+
+    /// While the race is on: lets the rival catch up, and decides when both have done enough.
+    fn race(&mut self, budget: &mut Budget) {
+        let Some(mut rival) = self.rival.take() else { return };
+        while self.work[1] < self.work[0]
+            && let Some(work) = step(&mut rival)
+        {
+            self.work[1] += work;
+            budget.spend(work);
+        }
+        if self.steps() < RACE {
+            self.rival = Some(rival);
+        } else {
+            self.decide(rival, budget);
+        }
+    }
+
+    /// Goes on with the better of the two networks.
+    fn decide(&mut self, mut rival: Trainer, budget: &mut Budget) {
+        if self.held_out.bound(&mut rival, budget) > self.held_out.bound(&mut self.trainer, budget)
+        {
+            rival.schedule = self.trainer.schedule.clone();
+            self.trainer = rival;
         }
     }
 
     /// Ends training: decides a race that was cut short, and looks a last time.
-    pub fn finish(&mut self, abstractions: &Abstractions) {
+    pub fn finish(&mut self, budget: &mut Budget) {
         if let Some(rival) = self.rival.take() {
-            self.decide(abstractions, rival);
+            self.decide(rival, budget);
         }
-        self.look(abstractions);
+        self.look(budget);
     }
 
     /// Compares the network with the best one so far.
-    fn look(&mut self, abstractions: &Abstractions) {
-        let bound = self.trainer.held_out_bound(abstractions);
-        if bound > self.reference * (1.0 + GAIN) {
-            (self.since_best, self.reference) = (0, bound);
+    fn look(&mut self, budget: &mut Budget) {
+        let Session { trainer, held_out, best, .. } = self;
+        let bound = held_out.bound(trainer, budget);
+        // Relative gains of the bound are differences of its logarithm.
+        let loss = if bound > 0.0 { -ln(bound) } else { f64::MAX };
+        let schedule = trainer.settings().schedule;
+        if trainer.schedule.observe(&schedule, loss) {
+            best.bound = bound;
+            best.weights = trainer.weights.clone();
         }
-        if bound > self.best.bound {
-            self.best.bound = bound;
-            self.best.weights = self.trainer.weights().clone();
-        }
-        self.best.steps = self.trainer.steps();
+        best.steps = trainer.steps();
+    }
+}
+
+/// A trainer on one core.
+fn trainer(settings: Settings, set: Arc<TrainingSet>, weights: Weights) -> Trainer {
+    Trainer::new(settings, set, weights, Box::new(Native(Cores::One)))
+}
+
+fn random_weights(config: &NetworkConfig, seed: u64) -> Weights {
+    Weights::random(config, &mut Xoshiro256PlusPlus::seed_from_u64(seed))
+}
+
+/// One step, of the next epoch if this one is over; returns its work, or none if there are no
+/// states.
+fn step(trainer: &mut Trainer) -> Option<Work> {
+    if trainer.steps_left() == 0 {
+        trainer.begin_epoch();
+    }
+    trainer.step().map(|step| step.work)
+}
+
+impl HeldOut {
+    /// The mean bound of a network, in units of cost.
+    fn bound(&self, trainer: &mut Trainer, budget: &mut Budget) -> f64 {
+        budget.spend(self.work);
+        let values = trainer.evaluate(&self.examples, &self.parts);
+        values.iter().map(|value| value.h).sum::<f64>() / values.len().max(1) as f64
     }
 }
 
 /// Trains on random-walk states of the task, from `start` or else from scratch, until the steps
-/// are used up, the network stops improving or the budget is spent.
+/// or the budget are used up or the network stops improving.
 /// With no states to train on, the network stays as it began.
 pub fn train(
     task: &Task,
@@ -273,13 +397,11 @@ pub fn train(
     let states =
         random_walk_states(task, abstractions, settings.states, settings.longest_walk, &mut rng);
     let mut session = match start {
-        None => Session::new(task, abstractions, &states, settings),
-        Some((vocabulary, weights)) => {
-            Session::continued(task, abstractions, &states, vocabulary, weights, settings)
-        }
+        None => Session::new(task, abstractions, &states, settings, budget),
+        Some(start) => Session::continued(task, abstractions, &states, start, settings, budget),
     };
-    session.advance(abstractions, budget);
-    session.finish(abstractions);
+    session.advance(budget);
+    session.finish(budget);
     session.best
 }
 

@@ -1,7 +1,7 @@
 //! States of a task met on random walks from its initial state.
 
 use planner::abstraction::Abstractions;
-use planner::task::{OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task, Value};
+use planner::task::{RandomWalk, Task, Value};
 use rand::{Rng, RngExt};
 use rustc_hash::FxHashSet;
 
@@ -17,40 +17,29 @@ pub fn random_walk_states(
     longest: usize,
     rng: &mut impl Rng,
 ) -> Vec<Vec<Value>> {
-    let packer = StatePacker::new(task);
-    let successors = SuccessorGenerator::new(task, &packer);
-    let mut stack = SuccessorStack::default();
-    let mut packed = vec![0; packer.words()];
-    let mut applicable: Vec<OpId> = Vec::new();
+    let mut walk = RandomWalk::new(task);
     let mut seen = FxHashSet::default();
     let mut states = Vec::new();
-    let is_useful = |state: &[Value]| !task.is_goal(state) && !abstractions.is_dead_end(state);
-    if is_useful(&task.initial) {
-        seen.insert(task.initial.clone());
-        states.push(task.initial.clone());
-    }
+    let mut add = |state: Vec<Value>, states: &mut Vec<Vec<Value>>| {
+        let is_useful = !task.is_goal(&state) && !abstractions.is_dead_end(&state);
+        if is_useful && seen.insert(state.clone()) {
+            states.push(state);
+        }
+    };
+    add(task.initial.clone(), &mut states);
     for _ in 0..4 * count {
         if states.len() >= count {
             break;
         }
         let mut state = task.initial.clone();
+        let mut next = state.clone();
         for _ in 0..rng.random_range(0..=longest) {
-            packer.pack(&state, &mut packed);
-            applicable.clear();
-            successors.applicable(&packed, &mut stack, &mut applicable);
-            if applicable.is_empty() {
+            if walk.step(&mut next, rng).is_none() || abstractions.is_dead_end(&next) {
                 break;
             }
-            let op = applicable[rng.random_range(0..applicable.len())];
-            let next = task.successor(&state, op);
-            if abstractions.is_dead_end(&next) {
-                break;
-            }
-            state = next;
+            state.clone_from(&next);
         }
-        if is_useful(&state) && seen.insert(state.clone()) {
-            states.push(state);
-        }
+        add(state, &mut states);
     }
     states
 }

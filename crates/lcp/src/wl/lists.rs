@@ -3,33 +3,32 @@
 use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
+use planner::csr::Csr;
 use rustc_hash::FxHasher;
 
 /// A set of lists; looking one up allocates nothing.
 #[derive(Clone, Debug)]
 pub(super) struct ListTable<T> {
-    /// List `i` is `items[ends[i-1]..ends[i]]`.
-    ends: Vec<u32>,
-    items: Vec<T>,
+    lists: Csr<T>,
     index: HashTable<u32>,
 }
 
 impl<T> Default for ListTable<T> {
     fn default() -> ListTable<T> {
-        ListTable { ends: Vec::new(), items: Vec::new(), index: HashTable::new() }
+        ListTable { lists: Csr::default(), index: HashTable::new() }
     }
 }
 
 impl<T: Copy + Eq + Hash> ListTable<T> {
     /// The number of lists.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.lists.len()
     }
 
     /// The list with this number.
     #[inline]
     pub(super) fn list(&self, i: usize) -> &[T] {
-        slice(&self.ends, &self.items, i)
+        self.lists.row(i)
     }
 
     /// The number of a list.
@@ -45,30 +44,23 @@ impl<T: Copy + Eq + Hash> ListTable<T> {
         if let Some(&i) = self.index.find(hash, |&i| self.list(i as usize) == list) {
             return i;
         }
-        let i = self.ends.len() as u32;
-        self.items.extend_from_slice(list);
-        self.ends.push(u32::try_from(self.items.len()).expect("less than 2^32 items"));
-        let (ends, items) = (&self.ends, &self.items);
-        self.index.insert_unique(hash, i, |&i| self::hash(slice(ends, items, i as usize)));
+        let i = self.lists.len() as u32;
+        self.lists.push(list.iter().copied());
+        let lists = &self.lists;
+        self.index.insert_unique(hash, i, |&i| self::hash(lists.row(i as usize)));
         i
     }
 
     /// Forgets all lists.
     pub(super) fn clear(&mut self) {
-        self.ends.clear();
-        self.items.clear();
+        self.lists.clear();
         self.index.clear();
     }
 
     /// Bytes held, roughly.
     pub(super) fn bytes(&self) -> usize {
-        self.ends.len() * 9 + self.items.len() * size_of::<T>()
+        self.lists.memory_bytes() + self.lists.len() * 5
     }
-}
-
-fn slice<'a, T>(ends: &[u32], items: &'a [T], i: usize) -> &'a [T] {
-    let start = if i == 0 { 0 } else { ends[i - 1] as usize };
-    &items[start..ends[i] as usize]
 }
 
 fn hash<T: Hash>(list: &[T]) -> u64 {

@@ -4,11 +4,12 @@
 //! linear in the edges that touch it.
 
 use planner::abstraction::Projection;
+use planner::csr::Csr;
 use planner::task::{OpId, Value, VarId};
 use rustc_hash::FxHashMap;
 
 use super::colours::{ABSENT, Colour};
-use crate::graph::{Colouring, Edge, TaskGraph};
+use crate::graph::{Colouring, TaskGraph};
 
 /// Colours of a task's graph as numbers of a vocabulary (dropped where it has none).
 #[derive(Clone, Debug)]
@@ -20,10 +21,8 @@ pub(super) struct ColourNumbers {
 /// The task's graph, indexed for cutting out patterns.
 #[derive(Clone, Debug)]
 pub(super) struct Adjacency {
-    /// Every node but the actions: its neighbours are `neighbours[starts[n]..starts[n+1]]`.
-    starts: Vec<u32>,
-    /// Neighbours (node, edge colour); ascending by node, then edge colour.
-    neighbours: Vec<(u32, u32)>,
+    /// Of every node but the actions the neighbours (node, edge colour), ascending.
+    neighbours: Csr<(u32, u32)>,
     colourings: Vec<NodeColouring>,
     /// The non-action nodes that belong to each variable, ascending.
     nodes_of_variable: Vec<Vec<u32>>,
@@ -46,32 +45,16 @@ impl Adjacency {
     pub(super) fn new(graph: &TaskGraph, numbers: &ColourNumbers) -> Adjacency {
         let num_operators = graph.num_operators();
         let others = &graph.nodes()[num_operators..];
-        let mut starts = vec![0u32; others.len() + 1];
         // Only edges with a non-action end exist; each is stored at its non-action ends.
-        let ends = |edge: &Edge| [(edge.a, edge.b), (edge.b, edge.a)];
-        for edge in graph.edges() {
-            for (node, _) in ends(edge) {
-                if let Some(n) = (node as usize).checked_sub(num_operators) {
-                    starts[n + 1] += 1;
-                }
-            }
-        }
-        for n in 0..others.len() {
-            starts[n + 1] += starts[n];
-        }
-        let mut next = starts.clone();
-        let mut neighbours = vec![(0, 0); starts[others.len()] as usize];
-        for edge in graph.edges() {
-            for (node, other) in ends(edge) {
-                if let Some(n) = (node as usize).checked_sub(num_operators) {
-                    neighbours[next[n] as usize] = (other, numbers.edges[edge.colour as usize]);
-                    next[n] += 1;
-                }
-            }
-        }
-        for n in 0..others.len() {
-            neighbours[starts[n] as usize..starts[n + 1] as usize].sort_unstable();
-        }
+        let ends = graph.edges().iter().flat_map(|edge| {
+            let colour = numbers.edges[edge.colour as usize];
+            let neighbour = move |(node, other): (u32, u32)| {
+                Some(((node as usize).checked_sub(num_operators)?, (other, colour)))
+            };
+            [(edge.a, edge.b), (edge.b, edge.a)].into_iter().filter_map(neighbour)
+        });
+        let mut neighbours = Csr::sorted(others.len(), ends);
+        (0..others.len()).for_each(|n| neighbours.row_mut(n).sort_unstable());
 
         let number = |colour: Option<u32>| colour.map_or(ABSENT, |c| numbers.nodes[c as usize]);
         let colourings = others
@@ -110,15 +93,7 @@ impl Adjacency {
                 id
             })
             .collect();
-        Adjacency {
-            starts,
-            neighbours,
-            colourings,
-            nodes_of_variable,
-            schema_of,
-            schemas,
-            num_operators,
-        }
+        Adjacency { neighbours, colourings, nodes_of_variable, schema_of, schemas, num_operators }
     }
 
     /// The number of operators of the task.
@@ -128,15 +103,12 @@ impl Adjacency {
 
     /// The neighbours of a node that is no action, actions first, ascending.
     fn neighbours(&self, node: u32) -> &[(u32, u32)] {
-        let [start, end] = [0, 1].map(|i| self.starts[node as usize + i] as usize);
-        &self.neighbours[start..end]
+        self.neighbours.row(node as usize)
     }
 
     /// Bytes held, roughly.
     pub(super) fn bytes(&self) -> usize {
-        (self.starts.len() + self.schema_of.len()) * 4
-            + self.neighbours.len() * 8
-            + self.colourings.len() * 20
+        self.schema_of.len() * 4 + self.neighbours.memory_bytes() + self.colourings.len() * 20
     }
 }
 
@@ -145,10 +117,8 @@ impl Adjacency {
 pub(super) struct PatternGraph {
     /// Nodes that are not operators; the class `c` is the node `num_others + c`.
     pub(super) num_others: usize,
-    /// The neighbours of node `n` are `neighbours[starts[n]..starts[n+1]]`.
-    starts: Vec<u32>,
-    /// (node, edge colour), ascending.
-    neighbours: Vec<(u32, u32)>,
+    /// The neighbours of each node (node, edge colour), ascending.
+    neighbours: Csr<(u32, u32)>,
     /// κ⁰ where no fact holds.
     pub(super) initial: Vec<Colour>,
     /// For each variable of the pattern and each of its values the nodes whose colour depends on
@@ -173,11 +143,11 @@ impl PatternGraph {
         kept.sort_unstable();
         kept.dedup();
         let (classes, neighbourhoods) = OperatorClasses::new(adjacency, &kept, projection, scratch);
-        let (starts, neighbours) = edges(adjacency, &kept, &neighbourhoods);
+        let neighbours = edges(adjacency, &kept, &neighbourhoods.pairs);
 
         let mut by_fact: Vec<Vec<Vec<(u32, Colour)>>> =
             domains.iter().map(|&size| vec![Vec::new(); size]).collect();
-        let mut initial = Vec::with_capacity(starts.len() - 1);
+        let mut initial = Vec::with_capacity(neighbours.len());
         for (i, &node) in kept.iter().enumerate() {
             initial.push(match adjacency.colourings[node as usize] {
                 NodeColouring::Fixed(colour) => colour,
@@ -192,7 +162,7 @@ impl PatternGraph {
         }
         let schemas = neighbourhoods.schemas.iter();
         initial.extend(schemas.map(|&schema| adjacency.schemas[schema as usize].0));
-        (PatternGraph { num_others: kept.len(), starts, neighbours, initial, by_fact }, classes)
+        (PatternGraph { num_others: kept.len(), neighbours, initial, by_fact }, classes)
     }
 
     /// The number of nodes.
@@ -208,7 +178,7 @@ impl PatternGraph {
     /// The neighbours of a node and the colours of the edges to them.
     #[inline]
     pub(super) fn neighbours(&self, node: usize) -> &[(u32, u32)] {
-        &self.neighbours[self.starts[node] as usize..self.starts[node + 1] as usize]
+        self.neighbours.row(node)
     }
 
     /// Whether a node is an operator or a neighbour of one.
@@ -228,18 +198,14 @@ impl PatternGraph {
 
     /// Bytes held, roughly.
     pub(super) fn bytes(&self) -> usize {
-        self.neighbours.len() * 8
-            + (self.starts.len() + self.initial.len()) * 4
+        self.neighbours.memory_bytes()
+            + self.initial.len() * 4
             + self.by_fact.iter().flatten().map(|nodes| 24 + nodes.len() * 8).sum::<usize>()
     }
 }
 
 /// The edges of a pattern's graph, by node and ascending: kept nodes first, then classes.
-fn edges(
-    adjacency: &Adjacency,
-    kept: &[u32],
-    neighbourhoods: &Neighbourhoods,
-) -> (Vec<u32>, Vec<(u32, u32)>) {
+fn edges(adjacency: &Adjacency, kept: &[u32], neighbourhoods: &Csr<(u32, u32)>) -> Csr<(u32, u32)> {
     let local: FxHashMap<u32, u32> =
         kept.iter().enumerate().map(|(i, &node)| (node, i as u32)).collect();
     let among_kept = |node: u32| {
@@ -248,37 +214,17 @@ fn edges(
             local.get(&other).map(|&other| (other, edge))
         })
     };
-    let num_nodes = kept.len() + neighbourhoods.len();
-    let mut starts = vec![0u32; num_nodes + 1];
-    for (i, &node) in kept.iter().enumerate() {
-        starts[i + 1] = among_kept(node).count() as u32;
-    }
-    for &(node, _) in &neighbourhoods.pairs {
-        starts[node as usize + 1] += 1;
-    }
-    for c in 0..neighbourhoods.len() {
-        starts[kept.len() + c + 1] = neighbourhoods.of(c).len() as u32;
-    }
-    for n in 0..num_nodes {
-        starts[n + 1] += starts[n];
-    }
-    let mut next = starts.clone();
-    let mut neighbours = vec![(0, 0); starts[num_nodes] as usize];
-    let mut push = |node: usize, neighbour: (u32, u32)| {
-        neighbours[next[node] as usize] = neighbour;
-        next[node] += 1;
-    };
-    for (i, &node) in kept.iter().enumerate() {
-        among_kept(node).for_each(|neighbour| push(i, neighbour));
-    }
-    for c in 0..neighbourhoods.len() {
+    let of_kept = kept
+        .iter()
+        .enumerate()
+        .flat_map(|(i, &node)| among_kept(node).map(move |neighbour| (i, neighbour)));
+    let of_classes = (0..neighbourhoods.len()).flat_map(|c| {
         let class = kept.len() + c;
-        for &(node, edge) in neighbourhoods.of(c) {
-            push(class, (node, edge));
-            push(node as usize, (class as u32, edge));
-        }
-    }
-    (starts, neighbours)
+        neighbourhoods.row(c).iter().flat_map(move |&(node, edge)| {
+            [(class, (node, edge)), (node as usize, (class as u32, edge))]
+        })
+    });
+    Csr::sorted(kept.len() + neighbourhoods.len(), of_kept.chain(of_classes))
 }
 
 /// Buffers for [`PatternGraph::new`], one per task.
@@ -317,24 +263,12 @@ pub(super) struct OperatorClasses {
 }
 
 /// What the operators of each class have in common.
+#[derive(Default)]
 struct Neighbourhoods {
     /// The schema of each class.
     schemas: Vec<u32>,
-    /// Where the neighbours of each class end in `pairs`.
-    ends: Vec<u32>,
-    /// (kept node, edge colour), ascending within a class.
-    pairs: Vec<(u32, u32)>,
-}
-
-impl Neighbourhoods {
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn of(&self, class: usize) -> &[(u32, u32)] {
-        let start = if class == 0 { 0 } else { self.ends[class - 1] as usize };
-        &self.pairs[start..self.ends[class] as usize]
-    }
+    /// The neighbours of each class (kept node, edge colour), ascending.
+    pairs: Csr<(u32, u32)>,
 }
 
 impl OperatorClasses {
@@ -381,8 +315,8 @@ impl OperatorClasses {
         let mut remaining: Vec<u32> = adjacency.schemas.iter().map(|&(_, count)| count).collect();
         let mut class_at = vec![NOWHERE; trie.len()];
         let (mut sizes, mut labels) = (Vec::new(), Vec::new());
-        let mut neighbourhoods =
-            Neighbourhoods { schemas: Vec::new(), ends: Vec::new(), pairs: Vec::new() };
+        let mut neighbourhoods = Neighbourhoods::default();
+        let mut upwards = Vec::new();
         let mut touching_class = Vec::with_capacity(touching.len());
         for op in &touching {
             let at = std::mem::replace(&mut position[op.index()], NOWHERE);
@@ -392,19 +326,17 @@ impl OperatorClasses {
             if *class == NOWHERE {
                 *class = sizes.len() as u32;
                 sizes.push(0);
-                let first = neighbourhoods.pairs.len();
                 let (mut step, mut label) = (at, NO_LABEL);
                 while step as usize >= num_schemas {
                     let (parent, node, edge) = trie[step as usize];
                     match node {
                         LABEL => label = edge,
-                        _ => neighbourhoods.pairs.push((node, edge)),
+                        _ => upwards.push((node, edge)),
                     }
                     step = parent;
                 }
                 labels.push(label);
-                neighbourhoods.pairs[first..].reverse();
-                neighbourhoods.ends.push(neighbourhoods.pairs.len() as u32);
+                neighbourhoods.pairs.push(upwards.drain(..).rev());
                 neighbourhoods.schemas.push(schema);
             }
             sizes[*class as usize] += 1;
@@ -415,7 +347,7 @@ impl OperatorClasses {
             isolated_class[schema] = sizes.len() as u32;
             sizes.push(count);
             labels.push(NO_LABEL);
-            neighbourhoods.ends.push(neighbourhoods.pairs.len() as u32);
+            neighbourhoods.pairs.push([]);
             neighbourhoods.schemas.push(schema as u32);
         }
         if projection.is_none() {

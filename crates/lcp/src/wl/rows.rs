@@ -63,7 +63,7 @@ impl RowTable {
         self.bags.list(bag.index())
     }
 
-    pub(super) fn intern_row(&mut self, row: &[(u32, u32)]) -> RowId {
+    pub(crate) fn intern_row(&mut self, row: &[(u32, u32)]) -> RowId {
         RowId(self.rows.intern(row))
     }
 

@@ -3,9 +3,8 @@
 //! The reference that the computation on distinct tokens is compared with; it shares only the
 //! matrix product with it.
 
-use lcp::network::TokenScope;
 use lcp::network::matrix::{Matrix, product};
-use lcp::network::weights::{AttentionTensors, Weights};
+use lcp::network::{AttentionTensors, TokenScope, Weights};
 use lcp::wl::StateRows;
 use planner::abstraction::Abstractions;
 use planner::task::OpId;
@@ -78,7 +77,7 @@ pub(crate) fn forward(weights: &Weights, input: &Input, softmax: TokenScope) -> 
     let relu = |x: Vec<f32>, bias: &[f32]| -> Vec<f32> {
         x.iter().enumerate().map(|(i, x)| (x + bias[i % bias.len()]).max(0.0)).collect()
     };
-    let linear = |x: &[f32], tensor: lcp::network::weights::Tensor| {
+    let linear = |x: &[f32], tensor: lcp::network::Tensor| {
         product(
             Matrix::new(x, x.len() / tensor.rows, tensor.rows),
             Matrix::new(&weights[tensor], tensor.rows, tensor.cols),
@@ -121,7 +120,7 @@ fn attention(weights: &Weights, tensors: &AttentionTensors, x: &[f32]) -> Vec<f3
         let sigma = (variance + 1e-5).sqrt();
         normed.extend((0..w).map(|i| (row[i] - mean) / sigma * gain[i] + bias[i]));
     }
-    let times = |x: &[f32], tensor: lcp::network::weights::Tensor| {
+    let times = |x: &[f32], tensor: lcp::network::Tensor| {
         product(Matrix::new(x, n, w), Matrix::new(&weights[tensor], w, w))
     };
     let v = times(&normed, tensors.v);

@@ -21,6 +21,7 @@ use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::EffectIndex;
 use super::pattern::{Pattern, PatternId};
 use super::projection::Projection;
+use crate::csr::{Csr, Offsets};
 use crate::task::{Cost, OpId, Task, Value, VarId};
 
 /// The most parts into which a unit of cost is divided.
@@ -43,13 +44,12 @@ pub struct Abstractions {
     costs: Vec<Distance>,
     /// Goal distances of each projection under the operators' own costs, in units.
     distances: Vec<Vec<Distance>>,
-    /// The states of pattern p are `state_offsets[p]..state_offsets[p + 1]` among all states.
-    state_offsets: Vec<u32>,
-    /// The pairs of pattern p are `pair_offsets[p]..pair_offsets[p + 1]`.
-    pair_offsets: Vec<u32>,
-    /// The pairs of operator o are `operator_pairs[operator_offsets[o]..operator_offsets[o + 1]]`.
-    operator_offsets: Vec<u32>,
-    operator_pairs: Vec<(PatternId, u32)>,
+    /// The states of each pattern among all states.
+    states: Offsets,
+    /// The pairs of each pattern among all pairs.
+    pairs: Offsets,
+    /// The pairs of each operator.
+    operator_pairs: Csr<(PatternId, u32)>,
     /// Projections in which some state is a dead end that no smaller one recognises.
     dead_ends: Vec<PatternId>,
 }
@@ -75,31 +75,13 @@ impl Abstractions {
 
         let largest_sum = distances.iter().map(|d| u64::from(largest_finite(d))).sum();
 
-        let mut state_offsets = vec![0];
-        let mut pair_offsets = vec![0];
-        let mut operator_offsets = vec![0; task.operators.len() + 1];
-        for projection in &projections {
-            state_offsets
-                .push(state_offsets[state_offsets.len() - 1] + projection.num_states() as u32);
-            let relevant = projection.relevant_operators();
-            pair_offsets.push(pair_offsets[pair_offsets.len() - 1] + relevant.len() as u32);
-            for o in relevant {
-                operator_offsets[o.index() + 1] += 1;
-            }
-        }
-        for o in 0..task.operators.len() {
-            operator_offsets[o + 1] += operator_offsets[o];
-        }
-        let num_pairs = pair_offsets[projections.len()] as usize;
-        let mut operator_pairs = vec![(PatternId(0), 0); num_pairs];
-        let mut next = operator_offsets.clone();
-        for (p, projection) in projections.iter().enumerate() {
-            for (i, o) in projection.relevant_operators().iter().enumerate() {
-                let slot = &mut next[o.index()];
-                operator_pairs[*slot as usize] = (PatternId::from(p), pair_offsets[p] + i as u32);
-                *slot += 1;
-            }
-        }
+        let states = projections.iter().map(|projection| projection.num_states()).collect();
+        let pairs = projections.iter().map(|p| p.relevant_operators().len()).collect();
+        let of_pattern = projections.iter().enumerate().flat_map(|(p, projection)| {
+            projection.relevant_operators().iter().map(move |o| (o.index(), PatternId::from(p)))
+        });
+        let numbered = of_pattern.zip(0..).map(|((o, p), pair)| (o, (p, pair)));
+        let operator_pairs = Csr::sorted(task.operators.len(), numbered);
         let dead_ends = dead_end_projections(task, &projections, &distances);
         Arc::new(Abstractions {
             projections,
@@ -108,9 +90,8 @@ impl Abstractions {
             largest_sum,
             costs,
             distances,
-            state_offsets,
-            pair_offsets,
-            operator_offsets,
+            states,
+            pairs,
             operator_pairs,
             dead_ends,
         })
@@ -175,14 +156,13 @@ impl Abstractions {
 
     /// The number of abstract states of all projections together.
     pub fn num_states(&self) -> usize {
-        self.state_offsets[self.projections.len()] as usize
+        self.states.total()
     }
 
     /// The places of a projection's states in a vector of all abstract states.
     #[inline]
     pub fn states(&self, pattern: PatternId) -> Range<usize> {
-        let p = pattern.index();
-        self.state_offsets[p] as usize..self.state_offsets[p + 1] as usize
+        self.states.range(pattern.index())
     }
 
     /// The sum of the largest finite distances of all projections, in units; no partitioning has
@@ -193,21 +173,19 @@ impl Abstractions {
 
     /// The number of pairs.
     pub fn num_pairs(&self) -> usize {
-        self.operator_pairs.len()
+        self.pairs.total()
     }
 
     /// The pairs of a pattern, in the order of its relevant operators.
     #[inline]
     pub fn pairs(&self, pattern: PatternId) -> Range<usize> {
-        let p = pattern.index();
-        self.pair_offsets[p] as usize..self.pair_offsets[p + 1] as usize
+        self.pairs.range(pattern.index())
     }
 
     /// The patterns in which an operator is relevant, each with the number of the pair.
     #[inline]
     pub fn operator_pairs(&self, op: OpId) -> &[(PatternId, u32)] {
-        let range = self.operator_offsets[op.index()]..self.operator_offsets[op.index() + 1];
-        &self.operator_pairs[range.start as usize..range.end as usize]
+        self.operator_pairs.row(op.index())
     }
 
     /// Whether the goal cannot be reached from the state's image in some projection.

@@ -14,6 +14,7 @@ use super::labels::{EffectIndex, for_each_combination, group_operators};
 use super::pattern::Pattern;
 use super::saturation::Saturation;
 use super::transitions::{Digit, End, Radix, Transitions};
+use crate::csr::Csr;
 use crate::task::{OpId, Task, Value, index_type};
 
 index_type!(/** Index of a label of one projection. */ LabelId);
@@ -25,10 +26,8 @@ pub struct Projection {
     pub(super) radix: Radix,
     is_goal: Vec<bool>,
     goals: Vec<u32>,
-    /// The relevant operators; those with the same label are neighbours.
-    operators: Vec<OpId>,
-    /// Label l stands for `operators[label_offsets[l]..label_offsets[l + 1]]`.
-    label_offsets: Vec<u32>,
+    /// The relevant operators by label.
+    operators: Csr<OpId>,
     saturation: Saturation,
     pub(super) backward: Transitions,
     pub(super) forward: Transitions,
@@ -64,16 +63,14 @@ impl Projection {
             return None;
         }
 
-        let mut operators = Vec::new();
-        let mut label_offsets = vec![0];
+        let mut operators = Csr::default();
         let mut steps = Vec::new();
         for (signature, members) in groups {
-            let label = label_offsets.len() as u32 - 1;
+            let label = operators.len() as u32;
             let before = steps.len();
             signature.push_steps(&radix, label, &mut steps);
             if steps.len() > before {
-                operators.extend(members);
-                label_offsets.push(operators.len() as u32);
+                operators.push(members);
             }
         }
         let saturation = Saturation::new(&radix, &steps);
@@ -85,7 +82,6 @@ impl Projection {
             is_goal,
             goals,
             operators,
-            label_offsets,
             saturation,
             backward,
             forward,
@@ -133,25 +129,24 @@ impl Projection {
 
     /// The operators with a state-changing transition; those with the same label are neighbours.
     pub fn relevant_operators(&self) -> &[OpId] {
-        &self.operators
+        self.operators.items()
     }
 
     /// The number of labels.
     pub fn num_labels(&self) -> usize {
-        self.label_offsets.len() - 1
+        self.operators.len()
     }
 
     /// The positions in [`Projection::relevant_operators`] that have this label.
     #[inline]
     pub fn label_range(&self, label: LabelId) -> std::ops::Range<usize> {
-        let label = label.index();
-        self.label_offsets[label] as usize..self.label_offsets[label + 1] as usize
+        self.operators.offsets().range(label.index())
     }
 
     /// The operators of a label.
     #[inline]
     pub fn label_operators(&self, label: LabelId) -> &[OpId] {
-        &self.operators[self.label_range(label)]
+        self.operators.row(label.index())
     }
 
     /// The ids of all labels.
@@ -162,18 +157,20 @@ impl Projection {
     /// The cost of each label, that of its cheapest operator, from costs given in the order of
     /// [`Projection::relevant_operators`].
     pub fn label_costs(&self, costs: &[Distance], label_costs: &mut Vec<Distance>) {
-        assert_eq!(costs.len(), self.operators.len());
+        assert_eq!(costs.len(), self.relevant_operators().len());
         label_costs.clear();
-        label_costs.extend(self.label_offsets.windows(2).map(|range| {
-            let costs = &costs[range[0] as usize..range[1] as usize];
-            costs.iter().copied().fold(Distance::MAX, Distance::min)
-        }));
+        label_costs.extend(
+            self.operators
+                .offsets()
+                .ranges()
+                .map(|range| costs[range].iter().copied().fold(Distance::MAX, Distance::min)),
+        );
     }
 
     /// Gives every operator the cost of its label, in the order of
     /// [`Projection::relevant_operators`]; the inverse of [`Projection::label_costs`].
     pub fn spread_label_costs(&self, label_costs: &[Distance], costs: &mut [Distance]) {
-        assert_eq!(costs.len(), self.operators.len());
+        assert_eq!(costs.len(), self.relevant_operators().len());
         for (label, &cost) in self.labels().zip(label_costs) {
             costs[self.label_range(label)].fill(cost);
         }
@@ -182,8 +179,8 @@ impl Projection {
     /// The cost of each label from costs of all operators of the task.
     pub fn label_costs_of_task(&self, costs: &[Distance], label_costs: &mut Vec<Distance>) {
         label_costs.clear();
-        label_costs.extend(self.label_offsets.windows(2).map(|range| {
-            let members = &self.operators[range[0] as usize..range[1] as usize];
+        label_costs.extend(self.operators.offsets().ranges().map(|range| {
+            let members = &self.operators.items()[range];
             members.iter().map(|o| costs[o.index()]).fold(Distance::MAX, Distance::min)
         }));
     }
@@ -251,7 +248,8 @@ impl Projection {
     /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
         self.is_goal.len()
-            + 4 * (self.goals.len() + self.operators.len() + self.label_offsets.len())
+            + 4 * self.goals.len()
+            + self.operators.memory_bytes()
             + self.saturation.memory_bytes()
             + self.backward.memory_bytes()
             + self.forward.memory_bytes()

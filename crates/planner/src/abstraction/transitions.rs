@@ -7,6 +7,7 @@
 //! stored state by state.
 //! For a pair of variables with n values each this takes O(n²) instead of O(n³) memory.
 
+use crate::csr::Csr;
 use crate::task::Value;
 
 /// One transition, seen from one of its ends.
@@ -24,9 +25,8 @@ pub(super) struct Transitions {
     /// The rows that make up the arcs of each state: `width` row numbers per state.
     rows: Vec<u32>,
     width: usize,
-    /// Row r consists of the arcs `offsets[r]..offsets[r + 1]`.
-    offsets: Vec<u32>,
-    arcs: Vec<Arc>,
+    /// The arcs of each row.
+    arcs: Csr<Arc>,
     /// The number of transitions, shared ones counted once per state.
     len: usize,
 }
@@ -87,7 +87,7 @@ impl Transitions {
             num_rows += radix.num_states;
         }
 
-        let placed = |step: &Step| -> (u32, Arc) {
+        let placed = |step: &Step| -> (usize, Arc) {
             let (row_of, here, there, place, label) = match *step {
                 Step::Single { digit, from, to, label } => {
                     (first_row[digit], from, to, radix.digits[digit].place, label)
@@ -96,23 +96,10 @@ impl Transitions {
             };
             let (here, there) = if end == End::Source { (here, there) } else { (there, here) };
             let delta = there.wrapping_sub(here).wrapping_mul(place);
-            (row_of + here, Arc { delta, label })
+            ((row_of + here) as usize, Arc { delta, label })
         };
 
-        let mut offsets = vec![0u32; num_rows as usize + 1];
-        for step in steps {
-            offsets[placed(step).0 as usize + 1] += 1;
-        }
-        for row in 0..num_rows as usize {
-            offsets[row + 1] += offsets[row];
-        }
-        let mut next = offsets.clone();
-        let mut arcs = vec![Arc { delta: 0, label: 0 }; steps.len()];
-        for step in steps {
-            let (row, arc) = placed(step);
-            arcs[next[row as usize] as usize] = arc;
-            next[row as usize] += 1;
-        }
+        let arcs = Csr::sorted(num_rows as usize, steps.iter().map(placed));
 
         let width = radix.digits.len() + usize::from(has_joint);
         let mut rows = Vec::with_capacity(width * radix.num_states as usize);
@@ -124,7 +111,7 @@ impl Transitions {
                 rows.push(first_joint_row + state);
             }
         }
-        let mut transitions = Transitions { rows, width, offsets, arcs, len: 0 };
+        let mut transitions = Transitions { rows, width, arcs, len: 0 };
         transitions.len = (0..radix.num_states).map(|state| transitions.degree(state)).sum();
         transitions
     }
@@ -138,10 +125,8 @@ impl Transitions {
     #[inline(always)]
     pub(super) fn of(&self, state: u32) -> impl Iterator<Item = &Arc> {
         let start = state as usize * self.width;
-        self.rows[start..start + self.width].iter().flat_map(move |&row| {
-            let row = row as usize;
-            &self.arcs[self.offsets[row] as usize..self.offsets[row + 1] as usize]
-        })
+        let rows = &self.rows[start..start + self.width];
+        rows.iter().flat_map(|&row| self.arcs.row(row as usize))
     }
 
     /// The number of arcs of a state.
@@ -149,12 +134,11 @@ impl Transitions {
     pub(super) fn degree(&self, state: u32) -> usize {
         let start = state as usize * self.width;
         let rows = &self.rows[start..start + self.width];
-        let len = |&row: &u32| self.offsets[row as usize + 1] - self.offsets[row as usize];
-        rows.iter().map(len).sum::<u32>() as usize
+        rows.iter().map(|&row| self.arcs.offsets().range(row as usize).len()).sum()
     }
 
     /// Bytes of heap memory.
     pub(super) fn memory_bytes(&self) -> usize {
-        4 * (self.rows.len() + self.offsets.len()) + size_of::<Arc>() * self.arcs.len()
+        4 * self.rows.len() + self.arcs.memory_bytes()
     }
 }

@@ -106,7 +106,7 @@ impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
 }
 
 /// Figures a heuristic reports at the end of a search; zero where they do not apply.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct HeuristicStatistics {
     /// Patterns, that is projections.
     pub patterns: usize,

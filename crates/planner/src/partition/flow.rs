@@ -31,6 +31,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::abstraction::{Abstractions, INFINITY, PatternId};
+use crate::csr::{Csr, Offsets};
 use crate::task::Value;
 use crate::work::{self, Budget, Work};
 
@@ -39,17 +40,16 @@ use crate::work::{self, Budget, Work};
 pub(super) struct Classes {
     /// The cost of each class in units: that of its cheapest operator.
     costs: Vec<f64>,
-    /// The slots of class k are `class_slots[class_offsets[k]..class_offsets[k + 1]]`.
-    class_offsets: Vec<u32>,
-    class_slots: Vec<u32>,
+    /// The slots of each class.
+    slots: Csr<u32>,
     class_of_slot: Vec<u32>,
     pattern_of_slot: Vec<u32>,
     label_of_slot: Vec<u32>,
     slot_of_pair: Vec<u32>,
     /// The labels of pattern p are numbered from `first_label[p]` on.
     first_label: Vec<u32>,
-    /// The slots of label l are `label_offsets[l]..label_offsets[l + 1]`.
-    label_offsets: Vec<u32>,
+    /// The slots of each label.
+    label_slots: Offsets,
 }
 
 impl Classes {
@@ -77,20 +77,19 @@ impl Classes {
         }
 
         let mut classes = Classes {
-            class_offsets: vec![0; costs.len() + 1],
-            class_slots: Vec::new(),
+            slots: Csr::default(),
             class_of_slot: Vec::new(),
             pattern_of_slot: Vec::new(),
             label_of_slot: Vec::new(),
             slot_of_pair: Vec::with_capacity(abstractions.num_pairs()),
             first_label: Vec::with_capacity(abstractions.len()),
-            label_offsets: vec![0],
+            label_slots: Offsets::default(),
             costs,
         };
         let mut slot_of_class = vec![u32::MAX; classes.costs.len()];
         for p in abstractions.ids() {
             let projection = abstractions.projection(p);
-            classes.first_label.push(classes.label_offsets.len() as u32 - 1);
+            classes.first_label.push(classes.label_slots.len() as u32);
             for label in projection.labels() {
                 let first = classes.class_of_slot.len();
                 for o in projection.label_operators(label) {
@@ -100,23 +99,15 @@ impl Classes {
                         *slot = classes.class_of_slot.len() as u32;
                         classes.class_of_slot.push(class);
                         classes.pattern_of_slot.push(p.0);
-                        classes.label_of_slot.push(classes.label_offsets.len() as u32 - 1);
-                        classes.class_offsets[class as usize + 1] += 1;
+                        classes.label_of_slot.push(classes.label_slots.len() as u32);
                     }
                     classes.slot_of_pair.push(*slot);
                 }
-                classes.label_offsets.push(classes.class_of_slot.len() as u32);
+                classes.label_slots.push_end(classes.class_of_slot.len());
             }
         }
-        for class in 0..classes.costs.len() {
-            classes.class_offsets[class + 1] += classes.class_offsets[class];
-        }
-        let mut next = classes.class_offsets.clone();
-        classes.class_slots = vec![0; classes.class_of_slot.len()];
-        for (slot, &class) in classes.class_of_slot.iter().enumerate() {
-            classes.class_slots[next[class as usize] as usize] = slot as u32;
-            next[class as usize] += 1;
-        }
+        let slots = classes.class_of_slot.iter().map(|&class| class as usize).zip(0..);
+        classes.slots = Csr::sorted(classes.costs.len(), slots);
         classes
     }
 
@@ -139,8 +130,7 @@ impl Classes {
     /// The slots of a class.
     #[inline]
     pub(super) fn slots(&self, class: u32) -> &[u32] {
-        let range = self.class_offsets[class as usize]..self.class_offsets[class as usize + 1];
-        &self.class_slots[range.start as usize..range.end as usize]
+        self.slots.row(class as usize)
     }
 
     /// The class of a slot.
@@ -164,15 +154,17 @@ impl Classes {
     /// The slots of a label.
     #[inline]
     pub(super) fn label_slots(&self, label: u32) -> Range<u32> {
-        self.label_offsets[label as usize]..self.label_offsets[label as usize + 1]
+        let range = self.label_slots.range(label as usize);
+        range.start as u32..range.end as u32
     }
 
     /// Bytes of heap memory.
     pub(super) fn memory_bytes(&self) -> usize {
-        let by_class = size_of::<f64>() + size_of::<u32>();
-        by_class * self.len()
-            + 4 * size_of::<u32>() * self.num_slots()
-            + 4 * (self.slot_of_pair.len() + self.first_label.len() + self.label_offsets.len())
+        size_of::<f64>() * self.len()
+            + 3 * size_of::<u32>() * self.num_slots()
+            + 4 * (self.slot_of_pair.len() + self.first_label.len())
+            + self.slots.memory_bytes()
+            + self.label_slots.memory_bytes()
     }
 
     /// The slot of each pair of the collection.
@@ -271,22 +263,9 @@ impl Network {
         self.first_arc.len() - 1
     }
 
-    /// The number of nodes.
-    pub(super) fn num_nodes(&self) -> usize {
-        self.first_arc.len()
-    }
-
     /// The slots of each label that occurs.
     pub(super) fn labels(&self) -> impl Iterator<Item = Range<u32>> {
         self.labels.iter().map(|(_, slots)| slots.clone())
-    }
-
-    /// All arcs: tail, label (its position in [`Network::labels`]), head.
-    pub(super) fn arcs(&self) -> impl Iterator<Item = (usize, usize, usize)> {
-        self.first_arc.windows(2).enumerate().flat_map(|(tail, range)| {
-            let arcs = &self.arcs[range[0] as usize..range[1] as usize];
-            arcs.iter().map(move |arc| (tail, arc.label as usize, arc.head as usize))
-        })
     }
 
     /// What a place in the table of known networks takes, roughly.

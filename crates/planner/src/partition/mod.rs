@@ -12,7 +12,6 @@
 mod ascent;
 mod flow;
 mod gzocp;
-mod interior;
 mod lagrangian;
 mod master;
 mod ocp;
@@ -35,7 +34,6 @@ use crate::work::{self, Budget, Work};
 pub use crate::abstraction::COST_SCALE;
 pub use ascent::Bounds;
 pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
-pub use interior::{InteriorPartitioning, InteriorSolver};
 pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
 pub use ocp::{Ocp, OcpConfig, OcpStatistics};
 pub use policy::PortfolioConfig;

@@ -18,6 +18,8 @@ pub use registry::{StateId, StateRegistry, hash_words};
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::heuristic::HeuristicStatistics;
 use crate::plan::Plan;
 use crate::task::Cost;
@@ -43,11 +45,12 @@ pub enum Outcome {
 }
 
 /// Figures of a search.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Statistics {
     /// The estimate of the initial state; `None` if it is a dead end or not yet known.
     pub initial_h: Option<Cost>,
     /// No plan is cheaper than this: the largest f value of an expanded state.
+    #[serde(skip)]
     pub lower_bound: Cost,
     /// States taken from the open list and expanded, goal state included.
     pub expanded: u64,
@@ -68,10 +71,13 @@ pub struct Statistics {
     /// Distinct states.
     pub registered: u64,
     /// Bytes held by registry, nodes and open list.
+    #[serde(rename = "search_memory_bytes")]
     pub memory_bytes: usize,
     /// The time the search took so far.
+    #[serde(skip)]
     pub time: Duration,
     /// What the heuristic says of itself.
+    #[serde(flatten)]
     pub heuristic: HeuristicStatistics,
 }
 

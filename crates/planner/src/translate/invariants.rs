@@ -8,13 +8,13 @@
 //! Cost: bounded by the numbers of candidates and the time given.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use crate::pddl::Term;
 use crate::task::{ObjectId, PredicateId};
+use crate::work::Work;
 
 use super::constraints::{Pairs, Solver, Sym, System};
 use super::lifted::{LiftedTask, Literal};
@@ -105,7 +105,7 @@ struct Action {
 /// Limits of the synthesis.
 pub(super) struct Limits {
     pub(super) candidates: usize,
-    pub(super) deadline: Instant,
+    pub(super) work: Work,
 }
 
 /// All invariants that are found within the limits, sorted.
@@ -130,7 +130,7 @@ pub(super) fn find_invariants(
     let mut invariants = Vec::new();
     while let Some(candidate) = queue.pop_front() {
         poll.check()?;
-        if Instant::now() > limits.deadline {
+        if checker.work > limits.work {
             break;
         }
         match checker.check(&candidate) {
@@ -178,7 +178,11 @@ struct BalanceChecker {
     /// The actions that add an atom of a predicate.
     threats: FxHashMap<PredicateId, Vec<usize>>,
     solver: Solver,
+    work: Work,
 }
+
+/// Looking at a pair of effects for a pair of parts of an invariant.
+const EFFECT_PAIR: Work = 100;
 
 impl BalanceChecker {
     fn new(lifted: &LiftedTask, unequal: &[Vec<(usize, usize)>]) -> BalanceChecker {
@@ -241,7 +245,7 @@ impl BalanceChecker {
             });
         }
         let solver = Solver::new(symbols.offset);
-        BalanceChecker { equality: lifted.equality, actions, threats, solver }
+        BalanceChecker { equality: lifted.equality, actions, threats, solver, work: 0 }
     }
 
     fn check(&mut self, candidate: &Invariant) -> Balance {
@@ -252,6 +256,8 @@ impl BalanceChecker {
                     continue;
                 }
                 let action = &self.actions[i];
+                let pairs = action.heavy_adds.len() * candidate.parts.len();
+                self.work += EFFECT_PAIR * (pairs * pairs) as Work;
                 let arity = candidate.parts[0].num_parameters() as u32;
                 let parameters: Vec<Sym> =
                     (action.first_free..action.first_free + arity).map(Sym).collect();

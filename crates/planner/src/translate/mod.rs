@@ -14,12 +14,12 @@
 //! not an error.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
 use crate::pddl::{Domain, PddlError, Problem};
 use crate::task::Task;
+use crate::work::{SECOND, Work};
 
 mod atoms;
 mod axioms;
@@ -86,8 +86,8 @@ impl From<PddlError> for TranslateError {
 pub struct TranslateOptions<'a> {
     /// Most invariant candidates that are looked at.
     pub max_invariant_candidates: usize,
-    /// Longest time that is spent on invariants.
-    pub max_invariant_time: Duration,
+    /// Most work that is spent on invariants.
+    pub max_invariant_work: Work,
     /// Asked every few milliseconds whether to stop.
     pub interrupt: &'a dyn Fn() -> Option<Interrupt>,
 }
@@ -96,7 +96,7 @@ impl Default for TranslateOptions<'_> {
     fn default() -> Self {
         TranslateOptions {
             max_invariant_candidates: 100_000,
-            max_invariant_time: Duration::from_secs(300),
+            max_invariant_work: 300 * SECOND,
             interrupt: &|| None,
         }
     }
@@ -151,7 +151,7 @@ pub fn translate(
 
     let limits = invariants::Limits {
         candidates: options.max_invariant_candidates,
-        deadline: Instant::now() + options.max_invariant_time,
+        work: options.max_invariant_work,
     };
     let invariants = invariants::find_invariants(&lifted, &reachable.unequal, &limits, &poll)?;
     let reachable_rows: Vec<u32> = reachable.relations.iter().map(|r| r.len() as u32).collect();

@@ -1,10 +1,11 @@
-//! AdamW (Loshchilov and Hutter 2019), the plateau schedule and early stopping.
+//! AdamW (Loshchilov and Hutter 2019), the learning rate over time and early stopping.
 //!
 //! Parameters are one flat vector, so the optimiser is one loop and its state two more vectors:
 //! a checkpoint holds everything, and a resumed run continues bit by bit.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+use crate::network::pointwise::dot;
 
 /// Settings of AdamW.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -15,13 +16,22 @@ pub struct AdamWConfig {
     pub beta_2: f32,
     /// Added to the root of the second moment.
     pub epsilon: f32,
-    /// How much of each matrix decays per step, times the learning rate.
+    /// How much of each parameter decays per step, times the learning rate.
     pub weight_decay: f32,
+    /// What the gradient's norm is cut to.
+    #[serde(default)]
+    pub max_norm: Option<f32>,
 }
 
 impl Default for AdamWConfig {
     fn default() -> AdamWConfig {
-        AdamWConfig { beta_1: 0.9, beta_2: 0.999, epsilon: 1e-8, weight_decay: 0.01 }
+        AdamWConfig {
+            beta_1: 0.9,
+            beta_2: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 0.01,
+            max_norm: None,
+        }
     }
 }
 
@@ -54,22 +64,34 @@ impl AdamW {
         assert_eq!(weights.len(), self.first.len());
         assert_eq!(gradient.len(), self.first.len());
         self.steps += 1;
-        let correction = |beta: f32| 1.0 - f64::from(beta).powf(self.steps as f64);
-        let (correct_1, correct_2) =
-            (correction(config.beta_1) as f32, correction(config.beta_2) as f32);
-        const CHUNK: usize = 1 << 14;
-        let moments = self.first.par_chunks_mut(CHUNK).zip(self.second.par_chunks_mut(CHUNK));
-        let chunks = weights.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK)).zip(moments);
-        chunks.for_each(|((weights, gradient), (first, second))| {
-            let moments = first.iter_mut().zip(second);
-            for ((w, &g), (m, v)) in weights.iter_mut().zip(gradient).zip(moments) {
-                *m = config.beta_1 * *m + (1.0 - config.beta_1) * g;
-                *v = config.beta_2 * *v + (1.0 - config.beta_2) * g * g;
-                let direction = (*m / correct_1) / ((*v / correct_2).sqrt() + config.epsilon);
-                *w -= learning_rate * (direction + config.weight_decay * *w);
-            }
-        });
+        let correction = |beta: f32| (1.0 - power(f64::from(beta), self.steps)) as f32;
+        let (correct_1, correct_2) = (correction(config.beta_1), correction(config.beta_2));
+        let clip = match config.max_norm {
+            Some(most) => (most / dot(gradient, gradient).sqrt()).min(1.0),
+            None => 1.0,
+        };
+        let moments = self.first.iter_mut().zip(&mut self.second);
+        for ((w, &g), (m, v)) in weights.iter_mut().zip(gradient).zip(moments) {
+            let g = clip * g;
+            *m = config.beta_1 * *m + (1.0 - config.beta_1) * g;
+            *v = config.beta_2 * *v + (1.0 - config.beta_2) * g * g;
+            let direction = (*m / correct_1) / ((*v / correct_2).sqrt() + config.epsilon);
+            *w -= learning_rate * (direction + config.weight_decay * *w);
+        }
     }
+}
+
+/// xⁿ by squaring; the library's may differ between machines.
+fn power(mut x: f64, mut n: u64) -> f64 {
+    let mut power = 1.0;
+    while n > 0 {
+        if n % 2 == 1 {
+            power *= x;
+        }
+        x *= x;
+        n /= 2;
+    }
+    power
 }
 
 /// When the learning rate falls and when training ends, judged by the validation loss.
@@ -81,13 +103,16 @@ pub struct ScheduleConfig {
     pub factor: f32,
     /// Epochs without a new minimum that make a plateau.
     pub patience: usize,
+    /// Whether it also falls to a tenth in equal steps, and in how many.
+    #[serde(default)]
+    pub linear_steps: Option<u64>,
     /// Epochs without an improvement that end training.
     pub stop_after: usize,
     /// The least decrease that counts as an improvement.
     pub min_improvement: f64,
 }
 
-/// Plateau schedule and early stopping.
+/// The learning rate and early stopping.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Schedule {
     /// The current learning rate.
@@ -110,6 +135,12 @@ impl Schedule {
             reference: f64::INFINITY,
             since_improvement: 0,
         }
+    }
+
+    /// The learning rate of a step.
+    pub fn rate(&self, config: &ScheduleConfig, step: u64) -> f32 {
+        let progress = config.linear_steps.map_or(0.0, |all| step as f32 / all.max(1) as f32);
+        self.learning_rate * (1.0 - 0.9 * progress.min(1.0))
     }
 
     /// Takes note of an epoch's validation loss; returns whether it is a new minimum.
@@ -148,6 +179,7 @@ mod tests {
         learning_rate: 1.0,
         factor: 0.1,
         patience: 2,
+        linear_steps: None,
         stop_after: 4,
         min_improvement: 0.01,
     };
@@ -171,6 +203,15 @@ mod tests {
         adam.step(&AdamWConfig::default(), 0.1, &mut weights, &[1e-3]);
         // w − η(g/|g| + λw) = 2 − 0.1·(1 + 0.01·2)
         assert!((weights[0] - 1.898).abs() < 1e-4, "{weights:?}");
+    }
+
+    #[test]
+    fn long_gradients_are_cut() {
+        let config = AdamWConfig { max_norm: Some(1.0), ..AdamWConfig::default() };
+        let (mut adam, mut weights) = (AdamW::new(2), vec![0.0; 2]);
+        adam.step(&config, 0.1, &mut weights, &[30.0, 40.0]);
+        assert!((adam.first[0] - 0.06).abs() < 1e-6 && (adam.first[1] - 0.08).abs() < 1e-6);
+        assert!((power(0.9, 5) - 0.59049).abs() < 1e-12);
     }
 
     #[test]

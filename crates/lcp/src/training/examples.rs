@@ -6,28 +6,14 @@
 
 use std::sync::Arc;
 
-use lcp::network::NetworkConfig;
-use lcp::network::tokens::Batch;
-use lcp::network::train_pass::FeatureRows;
-use lcp::predict::{Softmax, TaskPositions, patterns_of};
-use lcp::wl::{FeatureGenerator, Vocabulary, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternId};
 use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::config::TrainConfig;
-
-/// A task with sampled states.
-pub struct TaskStates {
-    /// The name, for reports.
-    pub name: String,
-    /// The task.
-    pub task: Task,
-    /// Its projections.
-    pub abstractions: Abstractions,
-    /// The states.
-    pub states: Vec<LabelledState>,
-}
+use crate::network::NetworkConfig;
+use crate::network::tokens::Batch;
+use crate::predict::{Softmax, TaskPositions};
+use crate::wl::{FeatureGenerator, RowId, RowTable, Vocabulary};
 
 /// A state and what is known of its best partitioning.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,47 +26,17 @@ pub struct LabelledState {
     pub shares: Option<Box<[f32]>>,
 }
 
-/// The distinct feature rows of all tasks.
-#[derive(Default)]
-pub struct Rows {
-    rows: Vec<Box<[(u32, u32)]>>,
-    number: FxHashMap<Box<[(u32, u32)]>, u32>,
-}
-
-impl Rows {
-    fn intern(&mut self, row: &[(u32, u32)]) -> u32 {
-        if let Some(&number) = self.number.get(row) {
-            return number;
-        }
-        let number = self.rows.len() as u32;
-        self.rows.push(row.into());
-        self.number.insert(row.into(), number);
-        number
-    }
-
-    /// The number of distinct rows.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-}
-
-impl FeatureRows for Rows {
-    fn row(&self, row: u32) -> &[(u32, u32)] {
-        &self.rows[row as usize]
+impl LabelledState {
+    /// A state of which nothing is known.
+    pub fn new(values: Vec<Value>) -> LabelledState {
+        LabelledState { values, h_ocp: None, shares: None }
     }
 }
 
 /// One task's examples.
 pub struct TaskExamples {
-    /// The name, for reports.
-    pub name: String,
     /// The task's projections.
-    pub abstractions: Abstractions,
+    pub abstractions: Arc<Abstractions>,
     /// The places of its tokens.
     pub places: TaskPositions,
     /// The states.
@@ -92,9 +48,10 @@ pub struct TaskExamples {
 }
 
 /// The examples of several tasks under one vocabulary and one network.
+#[derive(Default)]
 pub struct Examples {
-    /// The distinct rows.
-    pub rows: Rows,
+    /// The distinct feature rows of all tasks.
+    pub rows: RowTable,
     /// The tasks.
     pub tasks: Vec<TaskExamples>,
 }
@@ -108,44 +65,26 @@ pub struct ExampleId {
     pub state: u32,
 }
 
-/// The colours of all states of all tasks, and the distance features if there are to be any.
-pub fn vocabulary(config: &TrainConfig, tasks: &[TaskStates]) -> Vocabulary {
-    let mut builder =
-        VocabularyBuilder::new(config.graph, config.iterations).distances(config.distances);
-    for task in tasks {
-        let states: Vec<&[Value]> = task.states.iter().map(|s| s.values.as_slice()).collect();
-        builder.observe(&task.task, &patterns_of(&task.abstractions), &states);
-    }
-    builder.finish()
-}
-
 impl Examples {
-    /// Computes the features of all states.
-    pub fn new(
-        tasks: Vec<TaskStates>,
+    /// Adds states of a task: computes their features.
+    pub fn add(
+        &mut self,
+        task: &Task,
+        abstractions: &Arc<Abstractions>,
+        states: Vec<LabelledState>,
         vocabulary: &Arc<Vocabulary>,
-        config: &NetworkConfig,
-        softmax: Softmax,
-    ) -> Examples {
-        let mut examples = Examples { rows: Rows::default(), tasks: Vec::new() };
-        for task in tasks {
-            let places = TaskPositions::new(&task.abstractions, config, softmax);
-            examples.add(task, vocabulary, places);
-        }
-        examples
-    }
-
-    fn add(&mut self, task: TaskStates, vocabulary: &Arc<Vocabulary>, places: TaskPositions) {
-        let TaskStates { name, task, abstractions, states } = task;
+        (config, softmax): (&NetworkConfig, Softmax),
+    ) {
+        let places = TaskPositions::new(abstractions, config, softmax);
         let mut features =
-            FeatureGenerator::new(&task, &abstractions, vocabulary.clone(), usize::MAX);
+            FeatureGenerator::new(task, abstractions, vocabulary.clone(), usize::MAX);
         let mut entries = vec![FxHashMap::default(); abstractions.len()];
         let mut row_of_place = Vec::new();
         let mut number_of_row: FxHashMap<u32, u32> = FxHashMap::default();
         for state in &states {
-            let rows = features.state_rows(&abstractions, &state.values);
+            let rows = features.state_rows(&state.values);
             for (p, entries) in entries.iter_mut().enumerate() {
-                let rank = abstract_state(&abstractions, p, &state.values);
+                let rank = abstract_state(abstractions, p, &state.values);
                 if entries.contains_key(&rank) {
                     continue;
                 }
@@ -154,13 +93,18 @@ impl Examples {
                 places.feature_rows(rows.pattern(p), p, &mut row_of_place);
                 for row in &mut row_of_place[start..] {
                     *row = *number_of_row.entry(*row).or_insert_with(|| {
-                        self.rows.intern(rows.row_table().row(lcp::wl::RowId(*row)))
+                        self.rows.intern_row(rows.row_table().row(RowId(*row))).0
                     });
                 }
             }
         }
-        let task = TaskExamples { name, abstractions, places, states, entries, row_of_place };
-        self.tasks.push(task);
+        let abstractions = abstractions.clone();
+        self.tasks.push(TaskExamples { abstractions, places, states, entries, row_of_place });
+    }
+
+    /// Places of all (pattern, abstract state) pairs: what adding the tasks took.
+    pub fn places(&self) -> usize {
+        self.tasks.iter().map(|task| task.row_of_place.len()).sum()
     }
 
     /// In how many tasks each of `features` features occurs.
@@ -169,7 +113,7 @@ impl Examples {
         let mut last_task = vec![usize::MAX; features];
         for (t, task) in self.tasks.iter().enumerate() {
             let rows: FxHashSet<u32> = task.row_of_place.iter().copied().collect();
-            for &(feature, _) in rows.iter().flat_map(|&row| self.rows.row(row)) {
+            for &(feature, _) in rows.iter().flat_map(|&row| self.rows.row(RowId(row))) {
                 let feature = feature as usize;
                 support[feature] += usize::from(last_task[feature] != t);
                 last_task[feature] = t;
@@ -181,11 +125,11 @@ impl Examples {
     /// Drops features from all rows, as if the vocabulary did not list them.
     pub fn retain_features(&mut self, keep: &[bool]) {
         let old = std::mem::take(&mut self.rows);
-        let mut number = Vec::with_capacity(old.len());
-        for row in &old.rows {
-            let kept: Vec<(u32, u32)> =
-                row.iter().copied().filter(|&(feature, _)| keep[feature as usize]).collect();
-            number.push(self.rows.intern(&kept));
+        let mut number = Vec::with_capacity(old.num_rows());
+        for row in 0..old.num_rows() as u32 {
+            let mut kept = old.row(RowId(row)).to_vec();
+            kept.retain(|&(feature, _)| keep[feature as usize]);
+            number.push(self.rows.intern_row(&kept).0);
         }
         for task in &mut self.tasks {
             task.row_of_place.iter_mut().for_each(|row| *row = number[*row as usize]);

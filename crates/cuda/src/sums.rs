@@ -1,16 +1,15 @@
-//! Rows of a matrix by index, and the sums of rows that are its gradient.
+//! Rows of a matrix by index, and the sums of rows that are its derivative.
 //!
-//! `y[i] = x[index[i]]`; the gradient of row r of x is the sum of the gradients of all `y[i]` with
+//! `y[i] = x[index[i]]`; the derivative of row r of x is the sum of those of all `y[i]` with
 //! `index[i] = r`.
-//! On the CPU that sum is a scatter.
-//! burn's CUDA scatter walks through the indices one after another, so there the sum is a tree:
-//! the rows to be added are listed per target, a few at a time, and each level gathers and sums
-//! them in parallel.
+//! burn's scatter walks through the indices one after another on a GPU, so the sum is a tree: the
+//! rows to be added are listed per target, a few at a time, and each level gathers and sums them in
+//! parallel.
 
-use burn::tensor::backend::Backend;
+use burn::backend::Cuda;
 use burn::tensor::{Int, Tensor, TensorData};
 
-use crate::device::{Gradient, Padding};
+use crate::{Device, Matrix};
 
 /// Summands per step of a tree: the one of these that gathers least.
 const FANS: [usize; 4] = [2, 4, 8, 16];
@@ -18,102 +17,64 @@ const FANS: [usize; 4] = [2, 4, 8, 16];
 /// What one more level of a tree costs, in gathered rows.
 const LEVEL: usize = 20_000;
 
-/// Which rows to gather, and how their gradients are summed.
-#[derive(Clone, Debug)]
-pub struct RowIndex<B: Backend> {
-    index: Tensor<B, 1, Int>,
-    sums: RowSums<B>,
-}
+/// Indices on the GPU.
+pub(crate) type Indices = Tensor<Cuda, 1, Int>;
 
-impl<B: Backend> RowIndex<B> {
-    /// Names rows of a matrix with `rows` rows; `None` is any row, with a gradient of zero.
-    pub fn new(
-        index: &[Option<u32>],
-        rows: usize,
-        padding: Padding,
-        device: &B::Device,
-    ) -> RowIndex<B> {
-        RowIndex { index: indices(index, device), sums: RowSums::new(index, rows, padding, device) }
-    }
-
-    /// The rows of `x` that are named.
-    pub fn gather(&self, x: Tensor<B, 2>) -> Tensor<B, 2> {
-        x.select(0, self.index.clone())
-    }
-}
-
-impl<B: Backend> Gradient<B, 1> for RowIndex<B> {
-    fn gradients(self, gradient: Tensor<B, 2>, _wanted: [bool; 1]) -> [Option<Tensor<B, 2>>; 1] {
-        [Some(self.sums.sum(vec![gradient]))]
-    }
-}
-
-/// Indices on a device; `None` is 0.
-pub(crate) fn indices<B: Backend>(index: &[Option<u32>], device: &B::Device) -> Tensor<B, 1, Int> {
+/// Indices on the GPU; `None` is 0.
+pub(crate) fn indices(index: &[Option<u32>], device: &Device) -> Indices {
     ints(index.iter().map(|i| i.unwrap_or(0) as i32).collect(), device)
 }
 
-fn ints<B: Backend>(values: Vec<i32>, device: &B::Device) -> Tensor<B, 1, Int> {
+fn ints(values: Vec<i32>, device: &Device) -> Indices {
     let length = values.len();
     Tensor::from_data(TensorData::new(values, [length]), device)
 }
 
-/// Sums rows per target.
-#[derive(Clone, Debug)]
-pub struct RowSums<B: Backend> {
-    targets: usize,
-    how: How<B>,
+/// Which rows to gather, and how their derivatives are summed.
+#[derive(Debug)]
+pub(crate) struct RowIndex {
+    index: Indices,
+    sums: RowSums,
 }
 
-#[derive(Clone, Debug)]
-enum How<B: Backend> {
-    /// The target of each row.
-    Scatter(Tensor<B, 1, Int>),
-    /// For each level which rows of the level below to add, and how many at a time.
-    Tree(Vec<(Tensor<B, 1, Int>, usize)>),
+impl RowIndex {
+    /// Names rows of a matrix with `rows` rows; `None` is any row, with a derivative of zero.
+    pub(crate) fn new(index: &[Option<u32>], rows: usize, device: &Device) -> RowIndex {
+        RowIndex { index: indices(index, device), sums: RowSums::new(index, rows, device) }
+    }
+
+    /// The rows of `x` that are named.
+    pub(crate) fn gather(&self, x: Matrix) -> Matrix {
+        x.select(0, self.index.clone())
+    }
+
+    /// The derivative of `x`, given that of the rows.
+    pub(crate) fn backward(&self, d_rows: Matrix) -> Matrix {
+        self.sums.sum(vec![d_rows])
+    }
 }
 
-impl<B: Backend> RowSums<B> {
-    /// Adds row i to `target[i]`; a row without target is zero.
-    pub fn new(
-        target: &[Option<u32>],
-        targets: usize,
-        padding: Padding,
-        device: &B::Device,
-    ) -> RowSums<B> {
-        let how = if padding.coarse {
-            let levels = sum_tree(target, targets);
-            How::Tree(levels.into_iter().map(|(level, fan)| (ints(level, device), fan)).collect())
-        } else {
-            How::Scatter(indices(target, device))
-        };
-        RowSums { targets, how }
+/// Sums rows per target: for each level which rows of the level below to add, and how many at a
+/// time.
+#[derive(Debug)]
+pub(crate) struct RowSums(Vec<(Indices, usize)>);
+
+impl RowSums {
+    /// Adds row i to `target[i]`; a row without target does not count.
+    pub(crate) fn new(target: &[Option<u32>], targets: usize, device: &Device) -> RowSums {
+        let levels = sum_tree(target, targets);
+        RowSums(levels.into_iter().map(|(level, fan)| (ints(level, device), fan)).collect())
     }
 
     /// The sums, [targets, w], of rows given in parts.
-    pub fn sum(&self, mut parts: Vec<Tensor<B, 2>>) -> Tensor<B, 2> {
-        let width = parts[0].dims()[1];
-        let device = parts[0].device();
-        let zeros = |rows: usize| Tensor::zeros([rows, width], &device);
-        match &self.how {
-            How::Scatter(target) => {
-                let rows = if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(parts, 0) };
-                zeros(self.targets).select_assign(
-                    0,
-                    target.clone(),
-                    rows,
-                    burn::tensor::IndexingUpdateOp::Add,
-                )
-            }
-            How::Tree(levels) => {
-                parts.push(zeros(1));
-                levels.iter().fold(Tensor::cat(parts, 0), |below, (level, fan)| {
-                    let summands = below.select(0, level.clone());
-                    let places = summands.dims()[0] / fan;
-                    summands.reshape([places, *fan, width]).sum_dim(1).reshape([places, width])
-                })
-            }
-        }
+    pub(crate) fn sum(&self, mut parts: Vec<Matrix>) -> Matrix {
+        let (width, device) = (parts[0].dims()[1], parts[0].device());
+        parts.push(Tensor::zeros([1, width], &device));
+        self.0.iter().fold(Tensor::cat(parts, 0), |below, (level, fan)| {
+            let summands = below.select(0, level.clone());
+            let places = summands.dims()[0] / fan;
+            summands.reshape([places, *fan, width]).sum_dim(1).reshape([places, width])
+        })
     }
 }
 

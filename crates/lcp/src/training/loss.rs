@@ -1,45 +1,45 @@
 //! What training minimises, as a function of the scores S of one state's tokens.
 //!
-//! The shares are α(p,o) = softmax over p of S(p,o).
+//! The shares are α(p,o) = softmax over p of S(p,o), and h = Σ_P h^P(s, α_P·c) is the bound.
 //!
 //! * [`Loss::Kl`] (the paper): Σ_o KL(α*(·,o) ‖ α(·,o)) for operators with a cost, with α* an
 //!   optimal partitioning; ∂/∂S = α − α*.
-//! * [`Loss::Bound`]: 1 − h / h_ref with h = Σ_P h^P(s, α_P·c), which needs no labels.
-//!   h^P is concave in the costs and the operator counts of one shortest path are a
-//!   supergradient: ∂h/∂α(p,o) = c(o)·count_p(o), and
+//! * [`Loss::Bound`]: 1 − h / h_ref, and [`Loss::LogBound`]: −ln h, which need no labels;
 //!   ∂h/∂S(p,o) = α(p,o)·(∂h/∂α(p,o) − Σ_q α(q,o)·∂h/∂α(q,o)).
 //!
-//! Distances are those of the integer grid that search uses.
 //! Cost: one shortest path per pattern and state for the bound, linear otherwise.
 
 use std::fmt;
 use std::str::FromStr;
 
-use lcp::predict::TaskPositions;
-use lcp::self_training::bound::Bound;
-use planner::abstraction::{Abstractions, INFINITY};
-use planner::partition::{CostPartitioning, PartitionScratch};
 use planner::task::{OpId, Value};
 use serde::{Deserialize, Serialize};
 
-use crate::examples::{LabelledState, TaskExamples};
+use super::bound::Bound;
+use super::examples::{LabelledState, TaskExamples};
+use crate::network::pointwise::{SoftmaxSum, ln};
+use crate::predict::TaskPositions;
 
 /// The loss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Loss {
     /// Divergence from an optimal partitioning.
     Kl,
-    /// The bound itself.
+    /// The bound's shortfall from a reference.
     Bound,
+    /// The bound's logarithm: states near the goal count as much as others, and no reference is
+    /// needed.
+    LogBound,
 }
+
+const NAMES: [(Loss, &str); 3] =
+    [(Loss::Kl, "kl"), (Loss::Bound, "bound"), (Loss::LogBound, "log-bound")];
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Loss::Kl => "kl",
-            Loss::Bound => "bound",
-        })
+        let name = NAMES.iter().find(|(loss, _)| loss == self).map(|(_, name)| *name);
+        f.write_str(name.expect("every loss has a name"))
     }
 }
 
@@ -47,11 +47,10 @@ impl FromStr for Loss {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Loss, String> {
-        match name {
-            "kl" => Ok(Loss::Kl),
-            "bound" => Ok(Loss::Bound),
-            _ => Err(format!("no loss `{name}` (there are: kl, bound)")),
-        }
+        let found = NAMES.iter().find(|(_, known)| *known == name).map(|(loss, _)| *loss);
+        found.ok_or_else(|| {
+            format!("no loss `{name}` (there are: {})", NAMES.map(|n| n.1).join(", "))
+        })
     }
 }
 
@@ -74,8 +73,9 @@ pub struct Scores<'a> {
 }
 
 impl Loss {
-    /// The loss of one state; adds its derivative by the score of each token to `d_scores`.
-    /// `reference` is the h that the bound is measured against.
+    /// The loss of one state, and its h unless the loss does without; adds the derivative by the
+    /// score of each token to `d_scores`.
+    /// `reference` is the h that [`Loss::Bound`] is measured against.
     pub fn of_state(
         self,
         task: &TaskExamples,
@@ -84,22 +84,23 @@ impl Loss {
         scores: Scores,
         d_scores: &mut [f32],
         scratch: &mut LossScratch,
-    ) -> f64 {
-        match self {
-            Loss::Kl => {
-                let target = state.shares.as_deref().expect("checked before training");
-                scratch.spread(scores);
-                kl(task, target, scores.tokens, &scratch.scores, d_scores)
-            }
-            Loss::Bound => {
-                let h = scratch.value(task, &state.values, scores);
-                // ∂(1 − h/h_ref) = −∂h / h_ref
-                scratch.d_shares.iter_mut().for_each(|d| *d *= (-1.0 / reference) as f32);
-                let LossScratch { shares, d_shares, .. } = scratch;
-                task.places.shares_backward(shares, d_shares, scores.tokens, d_scores);
-                1.0 - h / reference
-            }
+    ) -> (f64, Option<f64>) {
+        if self == Loss::Kl {
+            let target = state.shares.as_deref().expect("checked before training");
+            scratch.spread(scores);
+            return (kl(task, target, scores.tokens, &scratch.scores, d_scores), None);
         }
+        let h = scratch.value(task, &state.values, scores);
+        let (loss, slope) = match self {
+            Loss::LogBound if h > 0.0 => (-ln(h), -1.0 / h),
+            // No partitioning is known to be worth anything here, so nothing can be learned.
+            Loss::LogBound => (0.0, 0.0),
+            _ => (1.0 - h / reference, -1.0 / reference),
+        };
+        scratch.d_shares.iter_mut().for_each(|d| *d *= slope as f32);
+        let LossScratch { shares, d_shares, .. } = scratch;
+        task.places.shares_backward(shares, d_shares, scores.tokens, d_scores);
+        (loss, Some(h))
     }
 }
 
@@ -123,28 +124,6 @@ impl LossScratch {
     }
 }
 
-/// The sum of the distances of a partitioning in units of cost, not rounded; `None` for a dead
-/// end.
-pub fn value_of(
-    abstractions: &Abstractions,
-    partitioning: &CostPartitioning,
-    state: &[Value],
-    scratch: &mut PartitionScratch,
-) -> Option<f64> {
-    let PartitionScratch { distances, label_costs, path, .. } = scratch;
-    let mut sum = 0u64;
-    for p in abstractions.ids() {
-        let projection = abstractions.projection(p);
-        projection.label_costs(partitioning.costs_of(abstractions, p), label_costs);
-        let from = projection.abstract_state(state);
-        match projection.shortest_path(from, label_costs, distances, path) {
-            INFINITY => return None,
-            distance => sum += u64::from(distance),
-        }
-    }
-    Some(sum as f64 / f64::from(partitioning.scale()))
-}
-
 /// Σ_o KL(target ‖ softmax(scores)); adds the derivatives.
 fn kl(
     task: &TaskExamples,
@@ -162,34 +141,17 @@ fn kl(
         if abstractions.costs()[operator.index()] == 0 || mass <= 0.0 {
             continue;
         }
-        let total = softmax_total(&scores[range.clone()]);
+        let softmax = SoftmaxSum::new(&scores[range.clone()]);
         for (i, pair) in range.zip(pairs) {
             let wanted = wanted(pair) / mass;
             if wanted > 0.0 {
-                let log_share = f64::from(scores[i] - total.max) - f64::from(total.sum).ln();
-                loss += f64::from(wanted) * (f64::from(wanted).ln() - log_share);
+                let wanted = f64::from(wanted);
+                loss += wanted * (ln(wanted) - softmax.ln_share(scores[i]));
             }
-            d_scores[tokens[i] as usize] += total.share(scores[i]) - wanted;
+            d_scores[tokens[i] as usize] += softmax.share(scores[i]) - wanted;
         }
     }
     loss
-}
-
-/// The denominator of a softmax.
-struct SoftmaxTotal {
-    max: f32,
-    sum: f32,
-}
-
-impl SoftmaxTotal {
-    fn share(&self, score: f32) -> f32 {
-        (score - self.max).exp() / self.sum
-    }
-}
-
-fn softmax_total(scores: &[f32]) -> SoftmaxTotal {
-    let max = scores.iter().fold(f32::NEG_INFINITY, |max, &x| max.max(x));
-    SoftmaxTotal { max, sum: scores.iter().map(|x| (x - max).exp()).sum() }
 }
 
 /// The scored positions of each operator, as indices among all scored positions.

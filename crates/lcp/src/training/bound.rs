@@ -1,13 +1,15 @@
-//! The bound itself as a training objective, with its gradient.
+//! The bound itself as a training objective, with its gradient, and the value of a partitioning.
 //!
 //! For shares α, pattern P sees operator o at the cost α_{P,o}·cost(o), and the bound at a state s
 //! is Σ_P h^P(s).
 //! h^P is concave in the costs; how often one shortest path uses o is a supergradient:
 //! ∂bound/∂α_{P,o} = cost(o) · (occurrences of o on one shortest path of P).
 //! No labels are needed, and any of the many optimal partitionings is as good as another.
+//! Distances are those of the integer grid that search uses.
 //! Cost: one shortest path per pattern.
 
 use planner::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, LabelId};
+use planner::partition::{CostPartitioning, PartitionScratch};
 use planner::task::Value;
 
 /// Computes bounds and their gradients; holds the memory they need.
@@ -58,4 +60,26 @@ impl Bound {
         }
         sum as f64 / f64::from(scale)
     }
+}
+
+/// The sum of the distances of a partitioning in units of cost, not rounded; `None` for a dead
+/// end.
+pub fn value_of(
+    partitioning: &CostPartitioning,
+    state: &[Value],
+    scratch: &mut PartitionScratch,
+) -> Option<f64> {
+    let abstractions = partitioning.abstractions();
+    let PartitionScratch { distances, label_costs, path, .. } = scratch;
+    let mut sum = 0u64;
+    for p in abstractions.ids() {
+        let projection = abstractions.projection(p);
+        projection.label_costs(partitioning.costs_of(p), label_costs);
+        let from = projection.abstract_state(state);
+        match projection.shortest_path(from, label_costs, distances, path) {
+            INFINITY => return None,
+            distance => sum += u64::from(distance),
+        }
+    }
+    Some(sum as f64 / f64::from(partitioning.scale()))
 }

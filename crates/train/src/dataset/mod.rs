@@ -1,19 +1,10 @@
 //! The file of sampled states: compact, versioned, checked, and extendable task by task.
 //!
-//! ```text
-//! "APSAMPLE", version: u32
-//! block: header as JSON ([`Header`])
-//! block per task:
-//!   name: text, source kind: u8 (0 PDDL, 1 .sas), source: text, fingerprint of the task: u64,
-//!   variables, pairs, states: u32 each, then per state
-//!     values: one varint per variable, h_OCP: f64 (NaN: not computed), labelled: u8,
-//!     if labelled: number of nonzero shares: varint, then for each
-//!       distance to the last pair: varint, share in 1/65535: u16
-//! ```
-//!
-//! A block is its length (u32), its bytes, and their FNV-1a checksum (u64); texts are a u32 length
-//! and UTF-8; numbers are little-endian; a varint has seven bits a byte, lowest first.
+//! [`format`] is its bytes, [`tasks`] makes the tasks of a file again.
 //! A file whose last block is cut off, as a kill leaves it, can be continued.
+
+pub mod format;
+pub mod tasks;
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -24,8 +15,8 @@ use planner::translate::sas;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::examples::LabelledState;
 use crate::sample::SampleConfig;
+use format::{Reader, fnv, push_block};
 
 const MAGIC: &[u8; 8] = b"APSAMPLE";
 /// The version of the format that this code writes, and the only one that it reads.
@@ -65,7 +56,18 @@ pub struct SampledTask {
     /// Pairs of a pattern and a relevant operator: the length of labels.
     pub pairs: usize,
     /// The states.
-    pub states: Vec<LabelledState>,
+    pub states: Vec<SampledState>,
+}
+
+/// A state and what was computed for it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SampledState {
+    /// One value per variable.
+    pub values: Vec<Value>,
+    /// The value of the optimal partitioning, if it was computed.
+    pub h_ocp: Option<f64>,
+    /// The pairs with an optimal share of their operator's cost, ascending, if it was computed.
+    pub shares: Option<Vec<(u32, f32)>>,
 }
 
 /// Why a file of samples cannot be read or written.
@@ -174,19 +176,6 @@ pub fn fingerprint(task: &Task) -> u64 {
     fnv(sas::write(task).as_bytes())
 }
 
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-fn push_block(out: &mut Vec<u8>, bytes: &[u8]) {
-    let length = u32::try_from(bytes.len()).expect("a block has less than 4 GiB");
-    out.extend(length.to_le_bytes());
-    out.extend_from_slice(bytes);
-    out.extend(fnv(bytes).to_le_bytes());
-}
-
 /// Reads as many whole blocks as there are: the data, the bytes they take, the file's length.
 fn read(path: &Path) -> Result<(Dataset, usize, usize), DatasetError> {
     let bytes =
@@ -213,151 +202,6 @@ fn read(path: &Path) -> Result<(Dataset, usize, usize), DatasetError> {
     Ok((Dataset { header, tasks }, used, bytes.len()))
 }
 
-impl SampledTask {
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        push_text(&mut out, &self.name);
-        let (kind, text) = match &self.source {
-            Source::Pddl(text) => (0, text),
-            Source::Sas(text) => (1, text),
-        };
-        out.push(kind);
-        push_text(&mut out, text);
-        out.extend(self.fingerprint.to_le_bytes());
-        let variables = self.states.first().map_or(0, |state| state.values.len());
-        for number in [variables, self.pairs, self.states.len()] {
-            out.extend(u32::try_from(number).expect("fits in 32 bits").to_le_bytes());
-        }
-        for state in &self.states {
-            state.values.iter().for_each(|&value| push_varint(&mut out, value));
-            out.extend(state.h_ocp.unwrap_or(f64::NAN).to_le_bytes());
-            out.push(u8::from(state.shares.is_some()));
-            if let Some(shares) = &state.shares {
-                push_shares(&mut out, shares);
-            }
-        }
-        out
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Option<SampledTask> {
-        let mut reader = Reader { rest: bytes };
-        let name = reader.text()?;
-        let source = match reader.u8()? {
-            0 => Source::Pddl(reader.text()?),
-            1 => Source::Sas(reader.text()?),
-            _ => return None,
-        };
-        let fingerprint = reader.u64()?;
-        let (variables, pairs, states) = (reader.u32()?, reader.u32()? as usize, reader.u32()?);
-        let state = |reader: &mut Reader| {
-            let values: Option<Vec<Value>> = (0..variables).map(|_| reader.varint()).collect();
-            let h_ocp = f64::from_bits(reader.u64()?);
-            let shares = match reader.u8()? {
-                0 => None,
-                _ => Some(reader.shares(pairs)?),
-            };
-            Some(LabelledState {
-                values: values?,
-                h_ocp: Some(h_ocp).filter(|h| !h.is_nan()),
-                shares,
-            })
-        };
-        let states: Option<Vec<LabelledState>> = (0..states).map(|_| state(&mut reader)).collect();
-        let task = SampledTask { name, source, fingerprint, pairs, states: states? };
-        reader.rest.is_empty().then_some(task)
-    }
-}
-
-fn push_text(out: &mut Vec<u8>, text: &str) {
-    out.extend(u32::try_from(text.len()).expect("a text has less than 4 GiB").to_le_bytes());
-    out.extend_from_slice(text.as_bytes());
-}
-
-fn push_varint(out: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-const WHOLE: f32 = 65535.0;
-
-fn push_shares(out: &mut Vec<u8>, shares: &[f32]) {
-    let quantised = |share: f32| (share.clamp(0.0, 1.0) * WHOLE).round() as u16;
-    let nonzero = || shares.iter().enumerate().filter(|&(_, &share)| quantised(share) > 0);
-    push_varint(out, nonzero().count() as u32);
-    let mut last = 0;
-    for (pair, &share) in nonzero() {
-        push_varint(out, (pair - last) as u32);
-        out.extend(quantised(share).to_le_bytes());
-        last = pair;
-    }
-}
-
-/// Reads from bytes; `None` where they end too early.
-struct Reader<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    fn bytes(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.rest.split_at_checked(n)?;
-        self.rest = rest;
-        Some(bytes)
-    }
-
-    fn u8(&mut self) -> Option<u8> {
-        self.bytes(1).map(|bytes| bytes[0])
-    }
-
-    fn u16(&mut self) -> Option<u16> {
-        self.bytes(2)?.try_into().ok().map(u16::from_le_bytes)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.bytes(4)?.try_into().ok().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.bytes(8)?.try_into().ok().map(u64::from_le_bytes)
-    }
-
-    fn varint(&mut self) -> Option<u32> {
-        let mut number = 0u64;
-        for shift in (0..35).step_by(7) {
-            let byte = self.u8()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return u32::try_from(number).ok();
-            }
-        }
-        None
-    }
-
-    fn text(&mut self) -> Option<String> {
-        let length = self.u32()? as usize;
-        String::from_utf8(self.bytes(length)?.to_vec()).ok()
-    }
-
-    fn block(&mut self) -> Option<&'a [u8]> {
-        let length = self.u32()? as usize;
-        let bytes = self.bytes(length)?;
-        (self.u64()? == fnv(bytes)).then_some(bytes)
-    }
-
-    fn shares(&mut self, pairs: usize) -> Option<Box<[f32]>> {
-        // No more memory than the block can fill: a pair takes three bytes at least.
-        let mut shares = vec![0.0; pairs];
-        let mut pair = 0usize;
-        for _ in 0..self.varint()? {
-            pair = pair.checked_add(self.varint()? as usize)?;
-            *shares.get_mut(pair)? = f32::from(self.u16()?) / WHOLE;
-        }
-        Some(shares.into())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -379,10 +223,10 @@ mod tests {
     }
 
     fn task(name: &str) -> SampledTask {
-        let shares: Box<[f32]> = [0.0, 1.0, 0.0, 0.25].into();
+        let shares = vec![(1, 1.0), (3, 0.25)];
         let labelled =
-            LabelledState { values: vec![0, 300, 2], h_ocp: Some(2.5), shares: Some(shares) };
-        let bare = LabelledState { values: vec![1, 0, 70_000], h_ocp: None, shares: None };
+            SampledState { values: vec![0, 300, 2], h_ocp: Some(2.5), shares: Some(shares) };
+        let bare = SampledState { values: vec![1, 0, 70_000], h_ocp: None, shares: None };
         let source = Source::Sas("begin_version".to_string());
         let states = vec![labelled, bare];
         SampledTask { name: name.to_string(), source, fingerprint: 7, pairs: 4, states }
@@ -401,8 +245,19 @@ mod tests {
         assert_eq!(dataset.tasks.len(), 2);
         assert_eq!(dataset.tasks[0].name, "a");
         let shares = dataset.tasks[0].states[0].shares.as_deref().unwrap();
-        assert!((shares[3] - 0.25).abs() < 1e-5 && shares[1] == 1.0);
+        assert_eq!((shares[0], shares[1].0), ((1, 1.0), 3));
+        assert!((shares[1].1 - 0.25).abs() < 1e-5);
         assert_eq!(dataset.tasks[0].states[1], task("a").states[1]);
+    }
+
+    #[test]
+    fn a_task_that_claims_too_many_pairs_takes_no_memory() {
+        let mut claims = task("a");
+        claims.pairs = u32::MAX as usize;
+        let read = SampledTask::from_bytes(&claims.to_bytes()).unwrap();
+        assert_eq!(read.states[0].shares.as_deref().unwrap().len(), 2);
+        claims.pairs = 3;
+        assert!(SampledTask::from_bytes(&claims.to_bytes()).is_none());
     }
 
     #[test]

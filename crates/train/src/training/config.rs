@@ -4,13 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use lcp::graph::GraphKind;
-use lcp::network::{Attention, NetworkConfig, TokenScope};
+use lcp::network::NetworkConfig;
+use lcp::network::dropout::Dropout;
 use lcp::predict::Softmax;
+use lcp::training::Settings;
+use lcp::training::loss::Loss;
+use lcp::training::optimiser::{AdamWConfig, ScheduleConfig};
 use serde::{Deserialize, Serialize};
-
-use crate::loss::Loss;
-use crate::network::Dropout;
-use crate::optimiser::{AdamWConfig, ScheduleConfig};
 
 /// A named set of choices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,11 +47,9 @@ impl fmt::Display for Preset {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
-    /// The hand-written passes of `lcp`, parallel over states; no dropout.
+    /// The network's own passes, on all cores.
     Native,
-    /// burn on the CPU.
-    Burn,
-    /// burn on an NVIDIA GPU.
+    /// An NVIDIA GPU.
     Cuda,
 }
 
@@ -61,9 +59,8 @@ impl FromStr for EngineKind {
     fn from_str(name: &str) -> Result<EngineKind, String> {
         match name {
             "native" => Ok(EngineKind::Native),
-            "burn" => Ok(EngineKind::Burn),
             "cuda" => Ok(EngineKind::Cuda),
-            _ => Err(format!("no engine `{name}` (there are: native, burn, cuda)")),
+            _ => Err(format!("no engine `{name}` (there are: native, cuda)")),
         }
     }
 }
@@ -85,20 +82,10 @@ pub struct TrainConfig {
     pub network: NetworkConfig,
     /// Who competes for an operator's cost.
     pub softmax: Softmax,
-    /// Shares of activations zeroed while training.
-    pub dropout: Dropout,
-    /// The loss.
-    pub loss: Loss,
-    /// States per step.
-    pub batch: usize,
-    /// States of one task that go into a batch together; more share more computation.
-    pub chunk: usize,
+    /// The loop.
+    pub training: Settings,
     /// Epochs at most.
     pub epochs: usize,
-    /// The optimiser.
-    pub adamw: AdamWConfig,
-    /// The learning rate over time.
-    pub schedule: ScheduleConfig,
     /// Whether the model's weights are rounded to 16 bits in the end; the figures are those before.
     #[serde(default)]
     pub bfloat16: bool,
@@ -106,8 +93,6 @@ pub struct TrainConfig {
     pub time_limit_s: Option<f64>,
     /// What computes.
     pub engine: EngineKind,
-    /// The seed of all random numbers.
-    pub seed: u64,
 }
 
 impl TrainConfig {
@@ -128,53 +113,55 @@ impl TrainConfig {
             min_support: 1,
             network: NetworkConfig::paper(1),
             softmax: Softmax::Paper,
-            dropout: Dropout::PAPER,
-            loss: Loss::Kl,
-            batch: 4,
-            chunk: 1,
-            epochs: 100,
-            adamw: AdamWConfig::default(),
-            schedule: ScheduleConfig {
-                learning_rate: 1e-5,
-                factor: 0.1,
-                patience: 5,
-                stop_after: 15,
-                min_improvement: 1e-4,
+            training: Settings {
+                loss: Loss::Kl,
+                dropout: Dropout::PAPER,
+                batch: 4,
+                chunk: 1,
+                fixed_batches: false,
+                epoch_steps: 1,
+                adamw: AdamWConfig::default(),
+                schedule: ScheduleConfig {
+                    learning_rate: 1e-5,
+                    factor: 0.1,
+                    patience: 5,
+                    linear_steps: None,
+                    stop_after: 15,
+                    min_improvement: 1e-4,
+                },
+                seed: 0,
             },
+            epochs: 100,
             bfloat16: false,
             time_limit_s: None,
-            engine: EngineKind::Burn,
-            seed: 0,
+            engine: EngineKind::Native,
         }
     }
 
     /// The small network trained on the bound.
     pub fn compact() -> TrainConfig {
+        let paper = TrainConfig::paper();
         TrainConfig {
             iterations: 3,
             min_support: 2,
-            network: NetworkConfig {
-                width: Some(32),
-                attention: Attention::Mean,
-                mlp_ratio: 1.0,
-                tokens: TokenScope::Relevant,
-                ..NetworkConfig::paper(1)
-            },
+            network: NetworkConfig::compact(1, 32),
             softmax: Softmax::Masked,
-            dropout: Dropout::NONE,
-            loss: Loss::Bound,
-            batch: 16,
-            chunk: 4,
-            epochs: 60,
-            schedule: ScheduleConfig {
-                learning_rate: 3e-3,
-                factor: 0.4,
-                patience: 3,
-                stop_after: 12,
-                min_improvement: 1e-4,
+            training: Settings {
+                loss: Loss::Bound,
+                dropout: Dropout::NONE,
+                batch: 16,
+                chunk: 4,
+                schedule: ScheduleConfig {
+                    learning_rate: 3e-3,
+                    factor: 0.4,
+                    patience: 3,
+                    stop_after: 12,
+                    ..paper.training.schedule
+                },
+                ..paper.training
             },
-            engine: EngineKind::Native,
-            ..TrainConfig::paper()
+            epochs: 60,
+            ..paper
         }
     }
 }

@@ -1,61 +1,61 @@
-//! Attention and means over groups of tokens, with their gradients.
+//! Attention and means over groups of tokens, with their derivatives.
 //!
 //! Groups of similar size are padded to rectangles (`Bucket`); a padded place has logit −10⁹
 //! and so weight zero, and what a padded query attends to is never read.
 
-use std::sync::Arc;
-
+use burn::backend::Cuda;
 use burn::tensor::activation::softmax;
-use burn::tensor::backend::Backend;
-use burn::tensor::{Distribution, Int, Tensor, TensorData};
+use burn::tensor::{Distribution, Tensor, TensorData};
 use lcp::network::Attention;
 use lcp::network::tokens::Stage;
 
-use crate::device::{Gradient, Padding};
-use crate::gather::{RowSums, indices};
+use crate::padding::padded_rows;
+use crate::sums::{Indices, RowSums, indices};
+use crate::{Device, Matrix};
 
 const PADDING: f32 = -1e9;
 
-/// The groups of one attention on a device.
-#[derive(Clone, Debug)]
-pub struct Groups<B: Backend> {
-    buckets: Vec<Bucket<B>>,
+type Tensor3 = Tensor<Cuda, 3>;
+
+/// The groups of one attention.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    buckets: Vec<Bucket>,
     /// Sums over the places of all buckets, per old token.
-    member_sums: RowSums<B>,
+    member_sums: RowSums,
     /// The same over the queries; none if tokens attend to means.
-    query_sums: Option<RowSums<B>>,
+    query_sums: Option<RowSums>,
     /// The place of each new token among the queries of all buckets.
-    places: Tensor<B, 1, Int>,
+    places: Indices,
 }
 
 /// Groups of similar size, padded to a rectangle.
-#[derive(Clone, Debug)]
-struct Bucket<B: Backend> {
+#[derive(Debug)]
+struct Bucket {
     /// Groups, places a group, queries a group.
     shape: [usize; 3],
     /// The old token of each place, [groups·places].
-    members: Tensor<B, 1, Int>,
+    members: Indices,
     /// The old token of each query, [groups·queries].
-    queries: Tensor<B, 1, Int>,
+    queries: Indices,
     /// The new token of each query, or one past the last, [groups·queries].
-    outs: Tensor<B, 1, Int>,
+    outs: Indices,
     /// ln of the multiplicity of each place, −10⁹ for padding, [groups, 1, places].
-    log_multiplicity: Tensor<B, 3>,
+    log_multiplicity: Tensor3,
 }
 
-impl<B: Backend> Groups<B> {
+impl Groups {
     /// Pads the groups of a stage on `old` tokens; `new` rows are wanted for its new tokens.
     /// With [`Attention::Mean`] the second result is the place of each new token's group among
     /// the means.
-    pub fn new(
+    pub(crate) fn new(
         attention: Attention,
         stage: &Stage,
         [old, new]: [usize; 2],
-        padding: Padding,
-        device: &B::Device,
-    ) -> (Groups<B>, Vec<Option<u32>>) {
+        device: &Device,
+    ) -> (Groups, Vec<Option<u32>>) {
         let mut layout = Layout::default();
-        let buckets: Vec<Bucket<B>> = buckets(stage, padding)
+        let buckets: Vec<Bucket> = buckets(stage)
             .into_iter()
             .map(|bucket| layout.bucket(stage, bucket, new, device))
             .collect();
@@ -72,7 +72,7 @@ impl<B: Backend> Groups<B> {
                 group_place += 1;
             }
         }
-        let sums = |target: &[Option<u32>]| RowSums::new(target, old, padding, device);
+        let sums = |target: &[Option<u32>]| RowSums::new(target, old, device);
         let groups = Groups {
             buckets,
             member_sums: sums(&layout.members),
@@ -83,14 +83,14 @@ impl<B: Backend> Groups<B> {
     }
 
     /// The number of groups, and so of means.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.buckets.iter().map(|bucket| bucket.shape[0]).sum()
     }
 
     /// The mean of each group's tokens: [groups, w].
-    pub fn means(&self, x: Tensor<B, 2>) -> Tensor<B, 2> {
+    pub(crate) fn means(&self, x: Matrix) -> Matrix {
         let width = x.dims()[1];
-        let mean = |bucket: &Bucket<B>| {
+        let mean = |bucket: &Bucket| {
             let [groups, places, _] = bucket.shape;
             let members = x.clone().select(0, bucket.members.clone());
             let members = members.reshape([groups, places, width]);
@@ -110,13 +110,13 @@ struct Layout {
 }
 
 impl Layout {
-    fn bucket<B: Backend>(
+    fn bucket(
         &mut self,
         stage: &Stage,
         (groups, [places, queries]): (Vec<usize>, [usize; 2]),
         new: usize,
-        device: &B::Device,
-    ) -> Bucket<B> {
+        device: &Device,
+    ) -> Bucket {
         let (first_member, first_query) = (self.members.len(), self.queries.len());
         let mut log_multiplicity = Vec::with_capacity(groups.len() * places);
         for (g, &group) in groups.iter().enumerate() {
@@ -147,25 +147,19 @@ impl Layout {
 }
 
 /// The groups of each bucket, with its places and queries per group.
-fn buckets(stage: &Stage, padding: Padding) -> Vec<(Vec<usize>, [usize; 2])> {
-    let members = |group: usize| stage.members(group).len();
-    let class = |group: usize| match padding.coarse {
-        true => padding.rows(members(group), 1),
-        false => members(group).next_power_of_two(),
-    };
+fn buckets(stage: &Stage) -> Vec<(Vec<usize>, [usize; 2])> {
+    let members = |group: usize| padded_rows(stage.members(group).len(), 1);
     let mut order: Vec<usize> = (0..stage.groups()).collect();
-    order.sort_by_key(|&group| class(group));
-    let most =
-        |sizes: &mut dyn Iterator<Item = usize>| padding.rows(sizes.max().unwrap_or(0).max(1), 1);
+    order.sort_by_key(|&group| members(group));
     let mut buckets: Vec<(Vec<usize>, [usize; 2])> = Vec::new();
-    for groups in order.chunk_by(|&a, &b| class(a) == class(b)) {
-        let places = most(&mut groups.iter().map(|&group| members(group)));
-        let queries = most(&mut groups.iter().map(|&group| stage.outs(group).len()));
+    for groups in order.chunk_by(|&a, &b| members(a) == members(b)) {
+        let most = groups.iter().map(|&group| stage.outs(group).len()).max().unwrap_or(0);
+        let queries = padded_rows(most, 1);
         let mut groups = groups.to_vec();
-        let mut shape = [places, queries];
-        // A bucket costs a GPU about as much as this many padded pairs of tokens.
+        let mut shape = [members(groups[0]), queries];
+        // A bucket costs about as much as this many padded pairs of tokens.
         const BUCKET: usize = 1 << 20;
-        if let Some((smaller, old_shape)) = buckets.last().filter(|_| padding.coarse) {
+        if let Some((smaller, old_shape)) = buckets.last() {
             shape[1] = shape[1].max(old_shape[1]);
             let pairs = |shape: &[usize; 2]| shape[0] * shape[1];
             let added = smaller.len() * (pairs(&shape) - pairs(old_shape));
@@ -180,99 +174,101 @@ fn buckets(stage: &Stage, padding: Padding) -> Vec<(Vec<usize>, [usize; 2])> {
     buckets
 }
 
-impl<B: Backend> Bucket<B> {
+impl Bucket {
     /// The weight of each place in the mean: [groups, 1, places].
-    fn shares(&self) -> Tensor<B, 3> {
+    fn shares(&self) -> Tensor3 {
         softmax(self.log_multiplicity.clone(), 2)
     }
 }
 
 /// How to attend.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// The number of heads.
-    pub heads: usize,
+    pub(crate) heads: usize,
     /// What q·k is multiplied with.
-    pub scale: f64,
+    pub(crate) scale: f64,
     /// The share of weights that is zeroed.
-    pub dropout: f64,
+    pub(crate) dropout: f64,
 }
 
-/// What attention keeps for its gradient.
-#[derive(Clone, Debug)]
-pub struct Attend<B: Backend> {
-    groups: Arc<Groups<B>>,
+/// What attention keeps for its derivatives.
+#[derive(Debug)]
+pub(crate) struct Attended {
     settings: Settings,
     /// Scaled queries, keys and values, [old, w].
-    qkv: [Tensor<B, 2>; 3],
+    qkv: [Matrix; 3],
     /// For each bucket the weights and what they are multiplied with for dropout,
     /// [groups·heads, queries, places].
-    weights: Vec<(Tensor<B, 3>, Option<Tensor<B, 3>>)>,
+    weights: Vec<(Tensor3, Option<Tensor3>)>,
 }
 
-impl<B: Backend> Attend<B> {
+impl Groups {
     /// softmax(scale·q·kᵀ + ln n)·v in each group: [new, w].
-    pub fn forward(
-        [q, k, v]: [Tensor<B, 2>; 3],
-        groups: &Arc<Groups<B>>,
-        settings: Settings,
-    ) -> (Tensor<B, 2>, Attend<B>) {
+    pub(crate) fn attend(&self, [q, k, v]: [Matrix; 3], settings: Settings) -> (Matrix, Attended) {
         let qkv = [q * settings.scale, k, v];
         let heads = settings.heads;
         let mut weights = Vec::new();
         let mut attended = Vec::new();
-        for bucket in &groups.buckets {
+        for bucket in &self.buckets {
             let [n, places, queries] = bucket.shape;
             let [q, k, v] = bucket.split(&qkv, heads);
             let logits = q.matmul(k.swap_dims(1, 2)).reshape([n, heads * queries, places]);
             let shares = softmax(logits + bucket.log_multiplicity.clone(), 2);
             let shares = shares.reshape([n * heads, queries, places]);
-            let kept = (settings.dropout > 0.0).then(|| {
-                let keep = 1.0 - settings.dropout;
-                let kept = Distribution::Bernoulli(keep);
-                Tensor::random(shares.dims(), kept, &shares.device()) / keep
-            });
+            let kept = kept(shares.dims(), settings.dropout, &shares.device());
             attended.push(join(dropped(shares.clone(), &kept).matmul(v), n, heads));
             weights.push((shares, kept));
         }
-        let attended = Tensor::cat(attended, 0).select(0, groups.places.clone());
-        (attended, Attend { groups: groups.clone(), settings, qkv, weights })
+        let attended = Tensor::cat(attended, 0).select(0, self.places.clone());
+        (attended, Attended { settings, qkv, weights })
     }
-}
 
-impl<B: Backend> Gradient<B, 3> for Attend<B> {
-    fn gradients(self, gradient: Tensor<B, 2>, _wanted: [bool; 3]) -> [Option<Tensor<B, 2>>; 3] {
-        let Settings { heads, scale, .. } = self.settings;
-        let width = gradient.dims()[1];
-        let zero = Tensor::zeros([1, width], &gradient.device());
-        let gradient = Tensor::cat(vec![gradient, zero], 0);
+    /// The derivatives of queries, keys and values, given that of what is attended to.
+    pub(crate) fn attend_backward(&self, tape: &Attended, d_attended: Matrix) -> [Matrix; 3] {
+        let Settings { heads, scale, .. } = tape.settings;
+        let width = d_attended.dims()[1];
+        let zero = Tensor::zeros([1, width], &d_attended.device());
+        let d_attended = Tensor::cat(vec![d_attended, zero], 0);
         let (mut d_q, mut d_k, mut d_v) = (Vec::new(), Vec::new(), Vec::new());
-        for (bucket, (shares, kept)) in self.groups.buckets.iter().zip(self.weights) {
-            let [n, places, queries] = bucket.shape;
-            let [q, k, v] = bucket.split(&self.qkv, heads);
-            let d_out = gradient.clone().select(0, bucket.outs.clone());
+        for (bucket, (shares, kept)) in self.buckets.iter().zip(&tape.weights) {
+            let [n, _, queries] = bucket.shape;
+            let [q, k, v] = bucket.split(&tape.qkv, heads);
+            let d_out = d_attended.clone().select(0, bucket.outs.clone());
             let d_out = split(d_out, n, queries, heads);
-            let used = dropped(shares.clone(), &kept);
+            let used = dropped(shares.clone(), kept);
             d_v.push(join(used.swap_dims(1, 2).matmul(d_out.clone()), n, heads));
-            let d_shares = dropped(d_out.matmul(v.swap_dims(1, 2)), &kept);
+            let d_shares = dropped(d_out.matmul(v.swap_dims(1, 2)), kept);
             let weighted = d_shares * shares.clone();
             let total = weighted.clone().sum_dim(2);
-            let d_logits = weighted - shares * total;
-            debug_assert_eq!(d_logits.dims(), [n * heads, queries, places]);
+            let d_logits = weighted - shares.clone() * total; // [groups·heads, queries, places]
             d_q.push(join(d_logits.clone().matmul(k), n, heads));
             d_k.push(join(d_logits.swap_dims(1, 2).matmul(q), n, heads));
         }
-        let query_sums = self.groups.query_sums.as_ref().expect("attention is learned");
-        let member_sums = &self.groups.member_sums;
-        [Some(query_sums.sum(d_q) * scale), Some(member_sums.sum(d_k)), Some(member_sums.sum(d_v))]
+        let query_sums = self.query_sums.as_ref().expect("attention is learned");
+        [query_sums.sum(d_q) * scale, self.member_sums.sum(d_k), self.member_sums.sum(d_v)]
+    }
+
+    /// The derivative of the tokens, given that of the means.
+    pub(crate) fn means_backward(&self, d_means: Matrix) -> Matrix {
+        let width = d_means.dims()[1];
+        let mut first = 0;
+        let of_members = self.buckets.iter().map(|bucket| {
+            let [n, places, _] = bucket.shape;
+            let of_means = d_means.clone().slice([first..first + n, 0..width]);
+            first += n;
+            let shares = bucket.shares().swap_dims(1, 2); // [groups, places, 1]
+            (of_means.reshape([n, 1, width]) * shares).reshape([n * places, width])
+        });
+        self.member_sums.sum(of_members.collect())
     }
 }
 
-impl<B: Backend> Bucket<B> {
+impl Bucket {
     /// Queries, keys and values of the bucket, [groups·heads, queries or places, w/heads].
-    fn split(&self, [q, k, v]: &[Tensor<B, 2>; 3], heads: usize) -> [Tensor<B, 3>; 3] {
+    fn split(&self, [q, k, v]: &[Matrix; 3], heads: usize) -> [Tensor3; 3] {
         let [n, places, queries] = self.shape;
-        let of = |x: &Tensor<B, 2>, index: &Tensor<B, 1, Int>, each: usize| {
+        let of = |x: &Matrix, index: &Indices, each: usize| {
             split(x.clone().select(0, index.clone()), n, each, heads)
         };
         [of(q, &self.queries, queries), of(k, &self.members, places), of(v, &self.members, places)]
@@ -280,7 +276,7 @@ impl<B: Backend> Bucket<B> {
 }
 
 /// [n·each, w] as [n·heads, each, w/heads].
-fn split<B: Backend>(x: Tensor<B, 2>, n: usize, each: usize, heads: usize) -> Tensor<B, 3> {
+fn split(x: Matrix, n: usize, each: usize, heads: usize) -> Tensor3 {
     let head = x.dims()[1] / heads;
     if heads == 1 {
         return x.reshape([n, each, head]);
@@ -289,7 +285,7 @@ fn split<B: Backend>(x: Tensor<B, 2>, n: usize, each: usize, heads: usize) -> Te
 }
 
 /// The inverse of [`split`].
-fn join<B: Backend>(x: Tensor<B, 3>, n: usize, heads: usize) -> Tensor<B, 2> {
+fn join(x: Tensor3, n: usize, heads: usize) -> Matrix {
     let [_, each, head] = x.dims();
     if heads == 1 {
         return x.reshape([n * each, head]);
@@ -297,28 +293,23 @@ fn join<B: Backend>(x: Tensor<B, 3>, n: usize, heads: usize) -> Tensor<B, 2> {
     x.reshape([n, heads, each, head]).swap_dims(1, 2).reshape([n * each, heads * head])
 }
 
-fn dropped<B: Backend>(x: Tensor<B, 3>, kept: &Option<Tensor<B, 3>>) -> Tensor<B, 3> {
+/// What to multiply with to drop a share of the values; nothing if none is dropped.
+pub(crate) fn kept<const D: usize>(
+    shape: [usize; D],
+    share: f64,
+    device: &Device,
+) -> Option<Tensor<Cuda, D>> {
+    let keep = 1.0 - share;
+    (share > 0.0).then(|| Tensor::random(shape, Distribution::Bernoulli(keep), device) / keep)
+}
+
+/// The values that are kept, or their derivatives.
+pub(crate) fn dropped<const D: usize>(
+    x: Tensor<Cuda, D>,
+    kept: &Option<Tensor<Cuda, D>>,
+) -> Tensor<Cuda, D> {
     match kept {
         Some(kept) => x * kept.clone(),
         None => x,
-    }
-}
-
-/// What a mean keeps for its gradient.
-#[derive(Clone, Debug)]
-pub struct Mean<B: Backend>(pub(crate) Arc<Groups<B>>);
-
-impl<B: Backend> Gradient<B, 1> for Mean<B> {
-    fn gradients(self, gradient: Tensor<B, 2>, _wanted: [bool; 1]) -> [Option<Tensor<B, 2>>; 1] {
-        let width = gradient.dims()[1];
-        let mut first = 0;
-        let of_members = self.0.buckets.iter().map(|bucket| {
-            let [n, places, _] = bucket.shape;
-            let of_means = gradient.clone().slice([first..first + n, 0..width]);
-            first += n;
-            let shares = bucket.shares().swap_dims(1, 2); // [groups, places, 1]
-            (of_means.reshape([n, 1, width]) * shares).reshape([n * places, width])
-        });
-        [Some(self.0.member_sums.sum(of_members.collect()))]
     }
 }

@@ -9,13 +9,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use lcp::training::optimiser::{AdamW, Schedule};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::config::TrainConfig;
-use crate::optimiser::{AdamW, Schedule};
-use crate::training::EpochMetrics;
+use super::chart::EpochMetrics;
+use super::config::TrainConfig;
 
 /// Everything a run needs to go on.
 #[derive(Clone, PartialEq, Debug)]
@@ -89,11 +89,13 @@ impl Checkpoint {
             ("first", &self.adamw.first),
             ("second", &self.adamw.second),
         ];
+        let bytes = tensors.map(|(name, values)| {
+            (name, values.len(), values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())
+        });
         let mut views = Vec::new();
-        for (name, values) in tensors {
-            let bytes = bytemuck::cast_slice(values);
-            let view = TensorView::new(Dtype::F32, vec![values.len()], bytes);
-            views.push((name, view.map_err(|error| damaged(error.to_string()))?));
+        for (name, length, bytes) in &bytes {
+            let view = TensorView::new(Dtype::F32, vec![*length], bytes);
+            views.push((*name, view.map_err(|error| damaged(error.to_string()))?));
         }
         let progress =
             serde_json::to_string(&self.progress).map_err(|error| damaged(error.to_string()))?;

@@ -1,26 +1,25 @@
 //! What validation compares with: uniform and saturated partitioning at the same states.
 
+use lcp::training::bound::value_of;
+use lcp::training::engine::Item;
+use lcp::training::examples::{ExampleId, Examples, TaskExamples};
 use planner::partition::{PartitionScratch, Partitioner, Saturated, Uniform};
 use rayon::prelude::*;
 
-use crate::engine::Item;
-use crate::examples::{ExampleId, Examples, TaskExamples};
-use crate::loss::value_of;
-
 /// Mean of h / reference over the states.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Baselines {
+pub(super) struct Baselines {
     /// Of uniform partitioning.
-    pub uniform: f64,
+    pub(super) uniform: f64,
     /// Of saturated partitioning with a greedy order for the state.
-    pub scp: f64,
+    pub(super) scp: f64,
 }
 
 /// The states that count, with the h that a bound is measured against, and the baselines there.
 ///
 /// The reference is h_OCP, or where it is not known the better of the baselines; dead ends and
 /// states with h_OCP = 0 do not count.
-pub fn baselines(examples: &Examples) -> (Vec<Item>, Baselines) {
+pub(super) fn baselines(examples: &Examples) -> (Vec<Item>, Baselines) {
     let values: Vec<(Item, f64, f64)> = examples
         .tasks
         .par_iter()
@@ -37,17 +36,17 @@ pub fn baselines(examples: &Examples) -> (Vec<Item>, Baselines) {
 fn of_task(t: u32, task: &TaskExamples) -> Vec<(Item, f64, f64)> {
     let abstractions = &task.abstractions;
     let mut scratch = PartitionScratch::default();
-    let mut saturated = Saturated::new(abstractions);
+    let (mut uniform, mut saturated) = (Uniform::new(abstractions), Saturated::new(abstractions));
     let mut values = Vec::new();
     for (s, state) in task.states.iter().enumerate() {
         if abstractions.is_dead_end(&state.values) {
             continue;
         }
         let mut value = |partitioner: &mut dyn Partitioner| {
-            let partitioning = partitioner.partition(abstractions, &state.values, None)?;
-            value_of(abstractions, &partitioning, &state.values, &mut scratch)
+            let partitioning = partitioner.best_for(&state.values)?;
+            value_of(&partitioning, &state.values, &mut scratch)
         };
-        let (Some(uniform), Some(scp)) = (value(&mut Uniform), value(&mut saturated)) else {
+        let (Some(uniform), Some(scp)) = (value(&mut uniform), value(&mut saturated)) else {
             continue;
         };
         let reference = state.h_ocp.unwrap_or(uniform.max(scp));

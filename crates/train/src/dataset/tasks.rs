@@ -1,7 +1,10 @@
 //! Tasks from files: PDDL problems of a domain, or `.sas` files, and those of files of samples.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use lcp::training::examples::LabelledState;
+use planner::abstraction::Abstractions;
 use planner::pddl::{self, PddlError};
 use planner::task::Task;
 use planner::translate::sas::{self, SasError};
@@ -9,8 +12,7 @@ use planner::translate::{TranslateError, TranslateOptions, translate};
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::dataset::{Dataset, DatasetError, Header, SampledTask, Source, fingerprint};
-use crate::examples::TaskStates;
+use super::{Dataset, DatasetError, Header, SampledState, SampledTask, Source, fingerprint};
 use crate::sample::{Job, abstractions};
 
 /// Why tasks cannot be read.
@@ -58,6 +60,18 @@ pub enum TaskError {
         /// The task.
         name: String,
     },
+}
+
+/// A task with sampled states.
+pub struct TaskStates {
+    /// The name, for reports.
+    pub name: String,
+    /// The task.
+    pub task: Task,
+    /// Its projections.
+    pub abstractions: Arc<Abstractions>,
+    /// The states.
+    pub states: Vec<LabelledState>,
 }
 
 /// A domain and its tasks.
@@ -194,5 +208,15 @@ fn prepare(sampled: SampledTask, domain: Option<&pddl::Domain>) -> Result<TaskSt
     if changed {
         return Err(TaskError::Changed { name });
     }
+    let labelled = |state: SampledState| LabelledState {
+        values: state.values,
+        h_ocp: state.h_ocp,
+        shares: state.shares.map(|shares| {
+            let mut dense = vec![0.0; pairs];
+            shares.into_iter().for_each(|(pair, share)| dense[pair as usize] = share);
+            dense.into()
+        }),
+    };
+    let states = states.into_iter().map(labelled).collect();
     Ok(TaskStates { name, task, abstractions, states })
 }

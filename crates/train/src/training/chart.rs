@@ -1,23 +1,43 @@
-//! A learning curve as a plain SVG: loss above, h / h_OCP below, one point per epoch.
+//! Figures of each epoch, and the learning curve that they draw as a plain SVG: loss above,
+//! h / h_OCP below, one point per epoch.
 
+use serde::{Deserialize, Serialize};
 use svg::{Element, tenth};
 
-/// One line of a panel.
-pub struct Curve<'a> {
-    /// Its name in the legend.
-    pub name: &'a str,
-    /// Its colour, as SVG writes it.
-    pub colour: &'a str,
-    /// One value per epoch; values that are not finite are left out.
-    pub values: Vec<f64>,
+/// Figures of one epoch.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct EpochMetrics {
+    /// The number of the epoch, from 1.
+    pub epoch: usize,
+    /// The mean loss over the training states, while training.
+    pub train_loss: f64,
+    /// The mean loss over the validation states.
+    pub validation_loss: f64,
+    /// The mean of h / h_OCP over the validation states.
+    pub ratio: f64,
+    /// The same for uniform partitioning.
+    pub ratio_uniform: f64,
+    /// The same for saturated partitioning.
+    pub ratio_scp: f64,
+    /// The learning rate.
+    pub learning_rate: f32,
+    /// Seconds of training since the start of the run.
+    pub seconds: f64,
+    /// Training states per second in this epoch.
+    pub states_per_s: f64,
+}
+
+/// One line of a panel; values that are not finite are left out.
+struct Curve {
+    name: &'static str,
+    colour: &'static str,
+    values: Vec<f64>,
 }
 
 /// A set of curves over the same epochs.
-pub struct Panel<'a> {
-    /// What the vertical axis shows.
-    pub title: &'a str,
-    /// The curves.
-    pub curves: Vec<Curve<'a>>,
+struct Panel {
+    title: &'static str,
+    curves: Vec<Curve>,
 }
 
 const WIDTH: f64 = 640.0;
@@ -27,8 +47,31 @@ const RIGHT: f64 = 130.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 30.0;
 
+/// Draws the figures of all epochs.
+pub(super) fn learning_curve(title: &str, epochs: &[EpochMetrics]) -> String {
+    let curve = |name, colour, value: fn(&EpochMetrics) -> f64| Curve {
+        name,
+        colour,
+        values: epochs.iter().map(value).collect(),
+    };
+    let losses = vec![
+        curve("training", "#888", |m| m.train_loss),
+        curve("validation", "#06c", |m| m.validation_loss),
+    ];
+    let ratios = vec![
+        curve("learned", "#06c", |m| m.ratio),
+        curve("scp", "#c60", |m| m.ratio_scp),
+        curve("uniform", "#393", |m| m.ratio_uniform),
+    ];
+    let panels = [
+        Panel { title: "loss", curves: losses },
+        Panel { title: "h / h_OCP on validation states", curves: ratios },
+    ];
+    svg(title, &panels)
+}
+
 /// Draws panels below one another.
-pub fn svg(title: &str, panels: &[Panel]) -> String {
+fn svg(title: &str, panels: &[Panel]) -> String {
     let height = HEIGHT * panels.len() as f64 + 24.0;
     let heading = Element::text_at(LEFT, 16.0, title).with("font-size", 13.0);
     let picture = Element::picture(WIDTH, height, 11).child(heading);

@@ -1,0 +1,90 @@
+//! The training loop's engine on a GPU.
+
+use burn::backend::Cuda;
+use burn::tensor::TensorData;
+use burn::tensor::backend::Backend;
+use lcp::network::Weights;
+use lcp::network::dropout::Dropout;
+use lcp::training::engine::{Cores, Engine, Item, Part, Pass, StateValue};
+use lcp::training::loss::{LossScratch, Scores};
+use rayon::prelude::*;
+
+use crate::network::{DeviceBatch, Network};
+use crate::{Device, Matrix};
+
+/// Computes on the first GPU.
+#[derive(Default)]
+pub struct Gpu {
+    device: Device,
+}
+
+impl Gpu {
+    fn batch(&self, pass: Pass, part: &Part) -> DeviceBatch {
+        let (config, rows) = (&pass.weights.config, &pass.examples.rows);
+        DeviceBatch::new(config, rows, &part.batch, &self.device)
+    }
+}
+
+impl Engine for Gpu {
+    fn cores(&self) -> Cores {
+        Cores::All
+    }
+
+    fn takes_whole_steps(&self) -> bool {
+        true
+    }
+
+    fn gradient(
+        &mut self,
+        pass: Pass,
+        parts: &[Part],
+        (dropout, seed): (Dropout, u64),
+        gradient: &mut Weights,
+    ) -> f64 {
+        let network = Network::new(pass.weights, &self.device);
+        let mut total = 0.0;
+        for (i, part) in (0..).zip(parts) {
+            <Cuda as Backend>::seed(&self.device, seed.wrapping_add(i));
+            let batch = self.batch(pass, part);
+            let tape = network.forward(&batch, &dropout);
+            let (loss, d_scores) = losses(pass, part, &floats(&tape.scores));
+            total += loss;
+            let shape = [d_scores.len(), 1];
+            let d_scores = Matrix::from_data(TensorData::new(d_scores, shape), &self.device);
+            network.backward(&tape, &batch, d_scores, gradient);
+        }
+        total
+    }
+
+    fn evaluate(&mut self, pass: Pass, parts: &[Part]) -> Vec<StateValue> {
+        let network = Network::new(pass.weights, &self.device);
+        let scores = |part: &Part| {
+            let tape = network.forward(&self.batch(pass, part), &Dropout::NONE);
+            (part.clone(), floats(&tape.scores))
+        };
+        let scored: Vec<(Part, Vec<f32>)> = parts.iter().map(scores).collect();
+        Cores::All.map(&scored, |(part, scores)| pass.values(part, scores)).concat()
+    }
+}
+
+/// The sum of the losses of a part and the derivatives by its scores, with the states in parallel;
+/// they are added up in their order.
+fn losses(pass: Pass, part: &Part, scores: &[f32]) -> (f64, Vec<f32>) {
+    let of_state = |scratch: &mut LossScratch, (item, tokens): (&Item, &Vec<u32>)| {
+        let mut d_scores = vec![0.0; scores.len()];
+        let (loss, _) = pass.loss_of(item, Scores { tokens, scores }, &mut d_scores, scratch);
+        (loss, d_scores)
+    };
+    let states = part.items.par_iter().zip(&part.batch.scored);
+    let states: Vec<_> = states.map_init(LossScratch::default, of_state).collect();
+    let mut total = (0.0, vec![0.0; scores.len()]);
+    for (loss, d_scores) in states {
+        total.0 += loss;
+        total.1.iter_mut().zip(d_scores).for_each(|(sum, d)| *sum += d);
+    }
+    total
+}
+
+fn floats(x: &Matrix) -> Vec<f32> {
+    x.to_data().to_vec().expect("the GPU's floats have 32 bits")
+}

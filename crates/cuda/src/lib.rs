@@ -1,0 +1,30 @@
+//! The network's passes on an NVIDIA GPU, for `apportion train --engine cuda`.
+//!
+//! Shape, parameters and distinct tokens are those of [`lcp::network`]; [`network`] is its forward
+//! and backward pass in operations of burn, and [`Gpu`] puts them to work in the training loop of
+//! [`lcp::training`].
+//! Losses and the optimiser stay on the CPU.
+//!
+//! Matrices are multiplied in TF32 (10 bits of mantissa), everything else in 32 bits, so results
+//! differ from those of the CPU in the third digit and are not the same on every GPU.
+//! A test holds them together where there is a GPU.
+//!
+//! Everything is behind the feature `burn`, which the program's feature `cuda` switches on.
+
+#![cfg(feature = "burn")]
+
+use burn::backend::Cuda;
+use burn::tensor::Tensor;
+
+mod engine;
+mod groups;
+pub mod network;
+mod padding;
+mod sums;
+
+pub use engine::Gpu;
+
+/// A matrix on the GPU.
+pub type Matrix = Tensor<Cuda, 2>;
+/// The GPU.
+pub type Device = burn::tensor::Device<Cuda>;

@@ -1,0 +1,127 @@
+//! The passes on a GPU against those of the definition.
+//!
+//! Needs an NVIDIA GPU: `scripts/check-cuda` runs these where there is one.
+
+#![cfg(feature = "burn")]
+
+use cuda::network::{DeviceBatch, Network};
+use cuda::{Device, Matrix};
+use lcp::network::dropout::{Dropout, Dropper};
+use lcp::network::tokens::{Batch, Positions};
+use lcp::network::{Attention, FeatureRows, NetworkConfig, TokenScope, Weights, forward};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus as Random;
+
+/// TF32 keeps 10 bits of the mantissa: a product is wrong by a thousandth at most, and sums of
+/// products by less of what their terms add up to.
+const TOLERANCE: f32 = 5e-3;
+
+struct Rows(Vec<Vec<(u32, u32)>>);
+
+impl FeatureRows for Rows {
+    fn row(&self, row: u32) -> &[(u32, u32)] {
+        &self.0[row as usize]
+    }
+}
+
+/// A random task with few distinct rows, so that tokens repeat, and three states of it.
+struct Instance {
+    rows: Rows,
+    batch: Batch,
+    weights: Weights,
+}
+
+fn instance(config: &NetworkConfig, seed: u64) -> Instance {
+    let mut random = Random::seed_from_u64(seed);
+    let (patterns, operators) = (5, 7);
+    let relevant: Vec<Vec<u32>> = (0..operators)
+        .map(|_| (0..patterns).filter(|_| random.random_bool(0.6)).collect())
+        .collect();
+    let positions = Positions::new(patterns as usize, &relevant, config.tokens, config.tokens);
+    let row = |random: &mut Random| {
+        let colours = 0..config.input as u32;
+        colours.filter(|_| random.random_bool(0.4)).map(|c| (c, 1 + c % 3)).collect()
+    };
+    let rows: Vec<_> = (0..4).map(|_| row(&mut random)).collect();
+    let mut state =
+        || -> Vec<u32> { (0..positions.len()).map(|_| random.random_range(0..4)).collect() };
+    let states = [state(), state(), state()];
+    let batch = Batch::new(config, &positions, states.iter().map(Vec::as_slice));
+    let mut weights = Weights::random(config, &mut random);
+    // Biases and gains that matter.
+    weights.data.iter_mut().for_each(|w| *w += 0.1 * (random.random::<f32>() - 0.5));
+    Instance { rows: Rows(rows), batch, weights }
+}
+
+fn configs() -> Vec<NetworkConfig> {
+    let paper = NetworkConfig::paper(6);
+    vec![
+        paper.clone(),
+        NetworkConfig { tokens: TokenScope::Relevant, heads: 2, ..paper.clone() },
+        NetworkConfig { width: Some(4), layers: 2, ..paper.clone() },
+        NetworkConfig { width: Some(5), attention: Attention::Mean, ..paper.clone() },
+        NetworkConfig::compact(6, 4),
+        NetworkConfig::paper(200),
+    ]
+}
+
+/// The largest difference, as a share of the largest number.
+fn difference(found: &[f32], expected: &[f32]) -> f32 {
+    assert_eq!(found.len(), expected.len());
+    let size = expected.iter().fold(0.0f32, |max, x| max.max(x.abs()));
+    let error = |(x, y): (&f32, &f32)| (x - y).abs();
+    found.iter().zip(expected).map(error).fold(0.0, f32::max) / size
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn scores_and_gradients_are_those_of_the_definition() {
+    let device = Device::default();
+    for (seed, config) in (0..).zip(configs()) {
+        let Instance { rows, batch, weights } = instance(&config, seed);
+        let tape = forward(&weights, &rows, &batch, &mut Dropper::none());
+        let d_scores: Vec<f32> = (0..tape.scores.len()).map(|i| (i * 7 % 5) as f32 - 1.5).collect();
+        let mut expected = Weights::zeros(&config);
+        tape.backward(&weights, &rows, &batch, &d_scores, &mut expected);
+
+        let network = Network::new(&weights, &device);
+        let on_device = DeviceBatch::new(&config, &rows, &batch, &device);
+        let found = network.forward(&on_device, &Dropout::NONE);
+        let scores: Vec<f32> = found.scores.to_data().to_vec().unwrap();
+        let error = difference(&scores[..tape.scores.len()], &tape.scores);
+        println!("{config:?}: scores differ by {error:.1e}");
+        assert!(error <= TOLERANCE, "{config:?}: scores differ by {error}");
+
+        let mut padded = d_scores.clone();
+        padded.resize(scores.len(), 0.0);
+        let shape = [padded.len(), 1];
+        let padded = Matrix::from_data(burn::tensor::TensorData::new(padded, shape), &device);
+        let mut gradient = Weights::zeros(&config);
+        network.backward(&found, &on_device, padded, &mut gradient);
+        for (name, _, tensor) in &expected.layout.named {
+            let error = difference(&gradient[*tensor], &expected[*tensor]);
+            println!("  {name}: {error:.1e}");
+            assert!(error <= TOLERANCE, "{config:?}: {name} differs by {error}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn dropout_keeps_the_mean_of_the_scores() {
+    use burn::tensor::backend::Backend;
+    let device = Device::default();
+    let config = NetworkConfig::paper(40);
+    let Instance { rows, batch, weights } = instance(&config, 3);
+    let network = Network::new(&weights, &device);
+    let on_device = DeviceBatch::new(&config, &rows, &batch, &device);
+    let dropout = Dropout { mlp: 0.3, ..Dropout::NONE };
+    let scores = |seed: u64, dropout: &Dropout| -> Vec<f32> {
+        <burn::backend::Cuda as Backend>::seed(&device, seed);
+        network.forward(&on_device, dropout).scores.to_data().to_vec().unwrap()
+    };
+    let plain = scores(0, &Dropout::NONE);
+    let mean = (0..400).map(|seed| scores(seed, &dropout)[0]).sum::<f32>() / 400.0;
+    assert_ne!(scores(1, &dropout), plain);
+    assert!((mean - plain[0]).abs() < 0.1 * plain[0].abs(), "{mean} instead of {}", plain[0]);
+}
