@@ -113,7 +113,7 @@ fn heuristics_are_admissible_on_adl_tasks() {
     assert!(checked > 100 && solvable > 10 && conditional > 10 && axioms > 10, "{counts}");
 }
 
-/// The slow lane: `scripts/slow.sh`.
+/// The slow lane: `scripts/slow`.
 #[test]
 #[ignore = "takes many minutes"]
 fn heuristics_are_admissible_on_many_adl_tasks() {
