@@ -184,6 +184,17 @@ impl Collection<'_> {
     }
 }
 
+/// Adds a variable; before a list grows, repetitions are removed, so that its length follows the
+/// number of variables and not that of operators.
+fn push_once(neighbours: &mut Vec<VarId>, var: VarId) {
+    if neighbours.len() == neighbours.capacity() {
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        neighbours.reserve(neighbours.len() + 4);
+    }
+    neighbours.push(var);
+}
+
 /// Which variables influence which, through single operators.
 struct CausalGraph {
     /// For each v the u such that some operator has an effect on v and a precondition on u.
@@ -201,11 +212,11 @@ impl CausalGraph {
         for operator in &task.operators {
             for eff in &operator.eff {
                 for pre in operator.pre.iter().filter(|pre| pre.var != eff.var) {
-                    eff_to_pre[eff.var.index()].push(pre.var);
-                    successors[pre.var.index()].push(eff.var);
+                    push_once(&mut eff_to_pre[eff.var.index()], pre.var);
+                    push_once(&mut successors[pre.var.index()], eff.var);
                 }
                 for other in operator.eff.iter().filter(|other| other.var != eff.var) {
-                    successors[eff.var.index()].push(other.var);
+                    push_once(&mut successors[eff.var.index()], other.var);
                 }
             }
         }
