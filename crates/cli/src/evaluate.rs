@@ -1,6 +1,6 @@
 //! `apportion evaluate`: the values of several heuristics on the same states.
 
-use std::io::{self, Write};
+use std::fmt::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::heuristic::{HeuristicOptions, Name, Resources};
+use crate::heuristic::{HeuristicOptions, Name};
 use crate::input::TaskArgs;
+use crate::output::Output;
+use crate::watch::{LimitArgs, Options, Run, Verbosity};
 
 /// Compare the values of heuristics on the initial state and on states of random walks
 #[derive(clap::Args)]
@@ -35,17 +37,19 @@ pub(crate) struct Args {
     /// The most steps of a random walk
     #[arg(long, value_name = "N", default_value_t = 100)]
     walk: usize,
-    /// Print one JSON object per state instead of a table
-    #[arg(long)]
-    json: bool,
+    /// Write one JSON object per state to FILE, or to standard output with `-`, instead of a table
+    #[arg(long, value_name = "FILE")]
+    json: Option<Output>,
     #[command(flatten)]
     options: HeuristicOptions,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   apportion evaluate domain.pddl problem.pddl
-  apportion evaluate output.sas --heuristics scp,ocp --states 100 --seed 7 --json
+  apportion evaluate output.sas --heuristics scp,ocp --states 100 --seed 7 --json -
 
 A dead end is `-` in the table and null in JSON. Heuristics with --use stored make a partitioning
 at each of the states in turn, as long as that raises the value. Values of lcp are those of an
@@ -53,24 +57,24 @@ expanded state: the better of its own prediction and the last ones; with --eager
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let task = args.task.load()?;
+    let run = Run::start(Options::new(&args.limits, Verbosity::Quiet))?;
+    let output = args.json.as_ref().unwrap_or(&Output::Stdout);
+    output.prepare()?;
+    let task = args.task.read(&|| run.reached())?.task;
     let states = sample_states(&task, args.states, args.walk, args.options.learned.seed);
     let names: Vec<String> = args.heuristics.iter().map(|name| name.as_text()).collect();
     let mut columns = Vec::new();
     for &name in &args.heuristics {
-        let mut heuristic = args.options.build(name, &task, &Resources::default())?;
+        let mut heuristic =
+            args.options.build(name, &task, &run.resources(), &mut |note| eprintln!("{note}"))?;
         columns.push(Column::compute(&mut *heuristic, &states));
     }
-    let mut out = io::stdout().lock();
-    let written = if args.json {
-        write_json(&mut out, &names, &columns, &states)
-    } else {
-        write_table(&mut out, &names, &columns, states.len())
-    };
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        written => written?,
+    let mut text = String::new();
+    match args.json {
+        Some(_) => write_json(&mut text, &names, &columns, &states)?,
+        None => write_table(&mut text, &names, &columns, states.len())?,
     }
+    output.write(&text)?;
     Ok(Exit::Success.into())
 }
 
@@ -113,11 +117,11 @@ fn at_first_sight(heuristic: &mut dyn Heuristic, state: &[Value]) -> Estimate {
 }
 
 fn write_json(
-    out: &mut impl Write,
+    out: &mut String,
     names: &[String],
     columns: &[Column],
     states: &[Vec<Value>],
-) -> io::Result<()> {
+) -> fmt::Result {
     for (i, state) in states.iter().enumerate() {
         let values = names.iter().zip(columns).map(|(name, column)| {
             let value = match column.estimates[i] {
@@ -133,11 +137,11 @@ fn write_json(
 }
 
 fn write_table(
-    out: &mut impl Write,
+    out: &mut String,
     names: &[String],
     columns: &[Column],
     count: usize,
-) -> io::Result<()> {
+) -> fmt::Result {
     write!(out, "{:>8}", "state")?;
     for name in names {
         write!(out, " {name:>12}")?;

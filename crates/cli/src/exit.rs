@@ -27,8 +27,14 @@ pub(crate) enum Exit {
     Unsupported = 34,
     /// The command line is wrong (Fast Downward's driver input error; 2 would mean a plan).
     CommandLine = 36,
-    /// Ctrl-C.
+    /// The result was found but could not be written.
+    NotWritten = 74,
+    /// SIGHUP.
+    HungUp = 129,
+    /// Ctrl-C, that is SIGINT.
     Interrupted = 130,
+    /// SIGTERM.
+    Terminated = 143,
 }
 
 impl From<Exit> for ExitCode {

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use experiment::units::show_duration;
-use experiment::{Event, Experiment, Program, Request, Status, list_runs, report, run_all};
+use experiment::{Event, Experiment, Misuse, Program, Request, Status, list_runs, report, run_all};
 
 use crate::exit::{Exit, Failure};
-use crate::progress::{Bar, on_interrupt};
+use crate::progress::Bar;
+use crate::signals;
 
 /// Run experiments and report their results
 #[derive(clap::Args, Debug)]
@@ -55,8 +56,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Run { request, dry_run, program } => run_experiment(&request, dry_run, program),
         Command::Report(request) => write_report(&request),
     };
-    // What can go wrong here is in the files and folders given.
-    outcome.map_err(|error| Failure::new(Exit::Input, format!("{error:#}")))
+    // What can go wrong otherwise is in the files and folders given.
+    outcome.map_err(|error| {
+        let exit = if error.is::<Misuse>() { Exit::CommandLine } else { Exit::Input };
+        Failure::new(exit, format!("{error:#}"))
+    })
 }
 
 fn run_experiment(request: &Request, dry_run: bool, other: Option<PathBuf>) -> Result<ExitCode> {
@@ -72,7 +76,7 @@ fn run_experiment(request: &Request, dry_run: bool, other: Option<PathBuf>) -> R
         return Ok(Exit::Success.into());
     }
     let program = other.map_or_else(|| itself(this), Program::new);
-    let stop = on_interrupt()?;
+    let stop = signals::catch();
     let started = Instant::now();
     let bar = Bar::new("runs", Some(Duration::from_secs(10)));
     let summary = run_all(&experiment, runs, request, &program, stop, &mut |event| match event {
@@ -99,7 +103,7 @@ fn run_experiment(request: &Request, dry_run: bool, other: Option<PathBuf>) -> R
     if stop.load(Ordering::Relaxed) {
         let left = summary.total - summary.recorded;
         eprintln!("stopped with {left} runs left; the same command goes on");
-        return Ok(Exit::Interrupted.into());
+        return Ok(signals::exit().unwrap_or(Exit::Interrupted).into());
     }
     eprintln!("next: apportion experiment report {folder}");
     Ok(Exit::Success.into())

@@ -10,9 +10,11 @@ use lcp::graph::{GraphKind, TaskGraph};
 use planner::abstraction::Pattern;
 use planner::task::{Task, Value, VarId};
 
+use crate::console::visible;
 use crate::exit::{Exit, Failure};
 use crate::input::TaskArgs;
 use crate::learned::LearnedArgs;
+use crate::watch::{LimitArgs, Options, Run, Verbosity};
 
 /// Show what the planner sees of a task: its variables, and its graph as a picture.
 #[derive(clap::Args)]
@@ -52,6 +54,9 @@ pub(crate) struct Args {
     /// Draw every action, also those that the graph cannot tell apart
     #[arg(long, requires = "graph")]
     every_action: bool,
+
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -61,14 +66,15 @@ Examples:
   apportion explain domain.pddl problem.pddl --bounds";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let task = args.task.load()?;
+    let run = Run::start(Options::new(&args.limits, Verbosity::Quiet))?;
+    let task = args.task.read(&|| run.reached())?.task;
     let state = progress(&task, &args.apply)?;
     print_variables(&task, &state);
     if let Some(file) = &args.graph {
         draw(&args, &task, &state, file)?;
     }
     if args.bounds || args.split.is_some() {
-        split::explain(&task, &state, &args.learned, args.split.as_deref())?;
+        split::explain(&task, &state, &args.learned, args.split.as_deref(), run)?;
     }
     Ok(Exit::Success.into())
 }
@@ -99,12 +105,9 @@ fn print_variables(task: &Task, state: &[Value]) {
     for (v, variable) in task.variables.iter().enumerate() {
         let fact = |value| task.fact_name(planner::task::Fact::new(VarId::from(v), value));
         let goal = task.goal_on(VarId::from(v)).map(|value| format!(", goal {}", fact(value)));
-        println!(
-            "{v:>4}  {} values, now {}{}",
-            variable.domain_size(),
-            fact(state[v]),
-            goal.unwrap_or_default()
-        );
+        let (now, goal) = (fact(state[v]), goal.unwrap_or_default());
+        let line = format!("{v:>4}  {} values, now {now}{goal}", variable.domain_size());
+        println!("{}", visible(&line));
     }
 }
 

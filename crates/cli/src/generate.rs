@@ -8,6 +8,7 @@ use anyhow::Context;
 use train::generate::{Domain, Problem, generate};
 
 use crate::exit::{Exit, Failure};
+use crate::output::parse_path;
 
 /// Generate synthetic tasks: solvable, all different, the same for the same seed
 #[derive(clap::Args)]
@@ -31,6 +32,7 @@ pub(crate) struct Args {
         short,
         long,
         value_name = "DIR",
+        value_parser = parse_path,
         required_unless_present = "paper",
         conflicts_with = "paper"
     )]

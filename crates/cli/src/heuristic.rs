@@ -59,6 +59,15 @@ pub(crate) struct Resources {
     pub(crate) memory_bytes: Option<usize>,
 }
 
+impl Resources {
+    /// What is left when the task is there: its operators stand in memory as such, packed for the
+    /// search, and in the generator of successors.
+    pub(crate) fn beside(self, task: &Task) -> Resources {
+        let left = |bytes: usize| bytes.saturating_sub(3 * task.operator_bytes());
+        Resources { memory_bytes: self.memory_bytes.map(left), ..self }
+    }
+}
+
 /// Which heuristic to use.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct HeuristicArgs {
@@ -117,32 +126,42 @@ impl HeuristicArgs {
 
     /// Builds the heuristic for a task; may take time (projections, tables, models).
     ///
-    /// `resources` are those of the whole process.
+    /// `resources` are those of the whole process; `note` is told what had to be left out.
     pub(crate) fn build<'t>(
         &self,
         task: &'t Task,
         resources: &Resources,
+        note: &mut dyn FnMut(String),
     ) -> anyhow::Result<Box<dyn Heuristic + 't>> {
-        self.options.build(self.heuristic, task, resources)
+        self.options.build(self.heuristic, task, resources, note)
     }
 }
 
 impl HeuristicOptions {
-    /// Builds a heuristic for a task.
+    /// Builds a heuristic for a task within what memory there is.
     pub(crate) fn build<'t>(
         &self,
         name: Name,
         task: &'t Task,
         resources: &Resources,
+        note: &mut dyn FnMut(String),
     ) -> anyhow::Result<Box<dyn Heuristic + 't>> {
-        let memory_limit = resources.memory_bytes;
         if name == Name::Blind {
             return Ok(Box::new(Blind::new(task)));
         }
-        let abstractions = self.abstractions(task);
-        // Where all goals are derived there are no patterns, and projections say nothing.
-        if name == Name::Hmax || abstractions.is_empty() {
+        if name == Name::Hmax {
             return Ok(Box::new(HMax::new(task)));
+        }
+        if task.goal.iter().all(|fact| task.is_derived(fact.var)) {
+            note("All goals are derived, so projections say nothing: the bound is h^max.".into());
+            return Ok(Box::new(HMax::new(task)));
+        }
+        let resources = &resources.beside(task);
+        let memory_limit = resources.memory_bytes;
+        let abstractions = self.abstractions(task, resources, note);
+        if abstractions.is_empty() && self.max_patterns > 0 {
+            note(format!("No pattern fits into the memory: {} becomes blind.", name.as_text()));
+            return Ok(Box::new(Blind::new(task)));
         }
         Ok(match name {
             Name::Blind | Name::Hmax => unreachable!("built above"),
@@ -200,14 +219,19 @@ impl HeuristicOptions {
         })
     }
 
-    /// The projections asked for.
-    pub(crate) fn abstractions(&self, task: &Task) -> Arc<Abstractions> {
+    /// The projections asked for, as far as there is memory for them.
+    fn abstractions(
+        &self,
+        task: &Task,
+        resources: &Resources,
+        note: &mut dyn FnMut(String),
+    ) -> Arc<Abstractions> {
         let limits = PatternLimits {
             patterns: self.max_patterns,
             states: self.max_pattern_states,
             ..PatternLimits::default()
         };
-        Abstractions::new(task, &interesting_patterns(task, self.patterns, &limits))
+        projections(task, self.patterns, &limits, resources, note)
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.
@@ -222,6 +246,27 @@ impl HeuristicOptions {
             Use::Stored => Box::new(Stored::new(partitioner, stored_config(memory_limit))),
         }
     }
+}
+
+/// The projections to interesting patterns, as far as there is memory for them.
+pub(crate) fn projections(
+    task: &Task,
+    max_size: usize,
+    limits: &PatternLimits,
+    left: &Resources,
+    note: &mut dyn FnMut(String),
+) -> Arc<Abstractions> {
+    // Some hundred bytes for each pattern are needed before anything is known of it.
+    let most = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8 / 512);
+    let limits = PatternLimits { patterns: limits.patterns.min(most), ..*limits };
+    let patterns = interesting_patterns(task, max_size, &limits);
+    let max_bytes = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8);
+    let abstractions = Abstractions::within(task, &patterns, max_bytes);
+    if abstractions.len() < patterns.len() {
+        let (kept, found) = (abstractions.len(), patterns.len());
+        note(format!("{kept} of {found} patterns are used: there is no memory for more."));
+    }
+    abstractions
 }
 
 /// The work that takes about this long on the machine that work was calibrated on.

@@ -1,7 +1,9 @@
 //! Input files: a `.sas` task, or a PDDL domain and problem.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use experiment::{domain_file_names, find_domain_file};
 use planner::pddl::{
     Domain, PddlError, PddlErrorKind, Problem, Source, parse_domain, parse_problem,
 };
@@ -15,8 +17,9 @@ use crate::exit::{Exit, Failure};
 /// The task to work on.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct TaskArgs {
-    /// A PDDL domain file followed by a problem file, or one `.sas` file
-    #[arg(required = true, num_args = 1..=2, value_names = ["DOMAIN | TASK.sas", "PROBLEM"])]
+    /// A PDDL problem file, after its domain file unless that is beside it under a usual name, or
+    /// one `.sas` file
+    #[arg(required = true, num_args = 1..=2, value_name = "[DOMAIN] PROBLEM | TASK.sas")]
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -27,16 +30,11 @@ pub(crate) struct Input {
 }
 
 impl TaskArgs {
-    /// Reads and, for PDDL, translates the task.
-    pub(crate) fn load(&self) -> anyhow::Result<Task> {
-        Ok(self.read(&|| None)?.task)
-    }
-
-    /// As [`TaskArgs::load`], but keeps the PDDL, and stops when `interrupt` says so.
+    /// Reads and, for PDDL, translates the task, unless `interrupt` says to stop; keeps the PDDL.
     pub(crate) fn read(&self, interrupt: &dyn Fn() -> Option<Interrupt>) -> anyhow::Result<Input> {
-        match &self.files[..] {
-            [domain, problem] => {
-                let (domain, problem) = read_pddl(domain, problem)?;
+        match self.pddl_files()? {
+            Some((domain, problem)) => {
+                let (domain, problem) = read_pddl(&domain, problem)?;
                 let options = TranslateOptions { interrupt, ..TranslateOptions::default() };
                 let task = translate(&domain, &problem, &options).map_err(|error| match error {
                     TranslateError::Pddl(error) => pddl_failure(&error),
@@ -51,8 +49,31 @@ impl TaskArgs {
                 })?;
                 Ok(Input { task, pddl: Some((domain, problem)) })
             }
-            [sas, ..] => Ok(Input { task: read_sas(sas)?, pddl: None }),
-            [] => unreachable!("clap asks for at least one file"),
+            None => Ok(Input { task: read_sas(&self.files[0])?, pddl: None }),
+        }
+    }
+
+    /// The domain and the problem file, unless there is one `.sas` file.
+    fn pddl_files(&self) -> anyhow::Result<Option<(Cow<'_, Path>, &Path)>> {
+        if let [domain, problem] = &self.files[..] {
+            return Ok(Some((domain.into(), problem)));
+        }
+        let file = &self.files[0];
+        let named_sas = file.extension().is_some_and(|e| e.eq_ignore_ascii_case("sas"));
+        if named_sas || read_bytes(file)?.trim_ascii_start().starts_with(b"begin_version") {
+            return Ok(None);
+        }
+        match find_domain_file(file).filter(|domain| domain != file) {
+            Some(domain) => Ok(Some((domain.into(), file))),
+            None => Err(Failure::new(
+                Exit::CommandLine,
+                format!(
+                    "{} alone is no task: there is no domain file beside it ({}), \
+                     so write DOMAIN PROBLEM",
+                    file.display(),
+                    domain_file_names(file).join(", "),
+                ),
+            )),
         }
     }
 }
@@ -97,16 +118,6 @@ fn pddl_failure(error: &PddlError) -> anyhow::Error {
 fn read_sas(path: &Path) -> anyhow::Result<Task> {
     let bytes = read_bytes(path)?;
     let text = String::from_utf8_lossy(&bytes);
-    let named_sas = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("sas"));
-    if !named_sas && !text.trim_start().starts_with("begin_version") {
-        return Err(Failure::new(
-            Exit::CommandLine,
-            format!(
-                "{} is not a .sas file; a PDDL task needs two files: DOMAIN PROBLEM",
-                path.display()
-            ),
-        ));
-    }
     sas::read(&text)
         .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))
 }

@@ -69,7 +69,7 @@ pub(crate) struct LearnedArgs {
     #[arg(long)]
     pub(crate) eager: bool,
     /// The share of the time limit that self-training may take
-    #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2, value_parser = parse_share)]
     pub(crate) train_share: f64,
     /// The seed of everything random
     #[arg(long, value_name = "N", default_value_t = 2011)]
@@ -142,9 +142,17 @@ impl LearnedArgs {
 
     /// A share of what fits into the time limit, counted so that runs can be repeated.
     fn training_work(&self, resources: &Resources) -> Work {
-        let share = self.train_share.clamp(0.0, 1.0);
+        let share = self.train_share;
         let longest = resources.time.map_or(USUAL_TRAINING, |time| time.mul_f64(share));
         work_of(longest.min(LONGEST_TRAINING))
+    }
+}
+
+/// Reads a share.
+fn parse_share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a share is a number from 0 to 1".to_string()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The `apportion` command: parse the command line, run one command, print its error once.
 
+mod console;
 mod evaluate;
 mod exit;
 mod experiment;
@@ -10,10 +11,12 @@ mod input;
 mod learned;
 mod memory;
 mod options;
+mod output;
 mod plan;
 mod progress;
 mod report;
 mod sample;
+mod signals;
 mod train;
 mod translate;
 mod validate;
@@ -53,7 +56,8 @@ Exit codes (as Fast Downward's):
     0  solved              22  out of memory       31  bad input file
    11  proved unsolvable   23  out of time         34  unsupported construct
                            32  internal error      36  bad command line
-  130  interrupted (Ctrl-C)";
+   74  a result could not be written
+  129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM";
 
 fn main() -> ExitCode {
     let cli = match parse() {
@@ -79,7 +83,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", console::visible(&format!("{error:#}")));
         exit::of_error(&error).into()
     })
 }

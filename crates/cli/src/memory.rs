@@ -4,11 +4,14 @@
 //! preprocessing and search.
 //! The search also looks at [`in_use`] and stops by itself a little earlier.
 //! An allocation above the limit, or one that the system refuses, calls the handler given to
-//! [`limit`], which writes what is known and ends the process.
+//! [`limit`], which writes what is known and ends the process; without a handler the process ends
+//! with the exit code for it.
 //! (An allocator must not unwind, so there is no other way to stop a computation from here.)
 //!
 //! Small allocations are counted per thread and added up every 64 KiB, which keeps the counting
 //! off the profile and the sum right to within 64 KiB a thread.
+//! What is resident may be more: the program itself, and what mimalloc keeps of blocks that were
+//! freed. Where that matters, near the limit, it is looked at for every MiB allocated.
 //!
 //! Blocks of 1 MiB and more come from the system and go back to it at once, so that a hash table
 //! that has grown does not leave its predecessors behind (measured on 8 million states: 43 bytes a
@@ -22,14 +25,20 @@ use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use experiment::machine::peak_memory;
 use mimalloc::MiMalloc;
 
+use crate::exit::Exit;
+
 #[global_allocator]
 static ALLOCATOR: Counting = Counting(MiMalloc);
 
 static IN_USE: AtomicIsize = AtomicIsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static ON_EXHAUSTION: OnceLock<fn() -> !> = OnceLock::new();
+/// Bytes in use when the resident memory is looked at next.
+static NEXT_LOOK: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 const BATCH: isize = 64 << 10;
+/// How many bytes more are allocated between two looks.
+const LOOK: usize = 1 << 20;
 
 thread_local! {
     /// Bytes of this thread that are not yet in `IN_USE`.
@@ -47,11 +56,13 @@ pub(crate) fn in_use() -> usize {
 pub(crate) fn limit(bytes: usize, on_exhaustion: fn() -> !) {
     let _ = ON_EXHAUSTION.set(on_exhaustion);
     LIMIT.store(bytes, Ordering::Relaxed);
+    NEXT_LOOK.store(bytes / 2, Ordering::Relaxed);
 }
 
 /// Lifts the limit, so that results can be written whatever is left.
 pub(crate) fn lift_limit() {
     LIMIT.store(usize::MAX, Ordering::Relaxed);
+    NEXT_LOOK.store(usize::MAX, Ordering::Relaxed);
 }
 
 struct Counting(MiMalloc);
@@ -69,12 +80,54 @@ impl Counting {
         });
         let batch = batch.unwrap_or(bytes);
         if batch != 0 {
-            let in_use = IN_USE.fetch_add(batch, Ordering::Relaxed) + batch;
-            if bytes > 0 && in_use.max(0) as usize > LIMIT.load(Ordering::Relaxed) {
+            let in_use = (IN_USE.fetch_add(batch, Ordering::Relaxed) + batch).max(0) as usize;
+            if bytes > 0 && in_use > LIMIT.load(Ordering::Relaxed) {
                 exhausted();
+            }
+            if bytes > 0 && in_use > NEXT_LOOK.load(Ordering::Relaxed) {
+                look_at_resident(in_use);
             }
         }
     }
+}
+
+/// Ends the process if more is resident than may be, mimalloc's unused pages excepted.
+#[cold]
+fn look_at_resident(in_use: usize) {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    NEXT_LOOK.store(in_use.saturating_add(LOOK).min(limit), Ordering::Relaxed);
+    if resident() > limit {
+        // SAFETY: mimalloc gives back what this thread has no use for; no block is touched.
+        unsafe { mi_collect(true) };
+        if resident() > limit {
+            exhausted();
+        }
+    }
+}
+
+unsafe extern "C" {
+    /// Of mimalloc, which is linked.
+    fn mi_collect(force: bool);
+}
+
+/// Bytes resident now, or 0 if the system does not say; allocates nothing.
+pub(crate) fn resident() -> usize {
+    let mut text = [0u8; 128];
+    // SAFETY: the path ends in a zero byte, the buffer is as long as it says, and the descriptor
+    // is closed where it was opened.
+    let (length, page) = unsafe {
+        let file = libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return 0;
+        }
+        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        (length.max(0) as usize, libc::sysconf(libc::_SC_PAGESIZE).max(0) as usize)
+    };
+    let digits = text[..length].split(|&byte| byte == b' ').nth(1).unwrap_or_default();
+    let pages =
+        digits.iter().fold(0, |sum, digit| 10 * sum + usize::from(digit.wrapping_sub(b'0')));
+    pages * page
 }
 
 #[cold]
@@ -83,8 +136,15 @@ fn exhausted() {
     lift_limit();
     match ON_EXHAUSTION.get() {
         Some(handler) if !ending => handler(),
-        // There is not even memory to say so.
-        _ => std::process::abort(),
+        // There is not even memory to write a report, or none is asked for.
+        _ => {
+            let text = "error: out of memory\n";
+            // SAFETY: pointer and length describe a string; nothing runs after the exit.
+            unsafe {
+                libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+                libc::_exit(i32::from(Exit::OutOfMemory as u8))
+            }
+        }
     }
 }
 
@@ -215,10 +275,10 @@ mod large {
     }
 }
 
-/// The system's refusal is an exhausted memory as well, if somebody waits for it.
+/// The system's refusal is an exhausted memory as well.
 #[inline]
 fn checked(pointer: *mut u8) -> *mut u8 {
-    if pointer.is_null() && ON_EXHAUSTION.get().is_some() {
+    if pointer.is_null() {
         exhausted();
     }
     pointer

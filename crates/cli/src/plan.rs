@@ -1,15 +1,14 @@
 //! `apportion plan`: finds an optimal plan.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use planner::search::{self, Outcome, Statistics};
 
 use crate::exit::{self, Exit, Failure};
-use crate::heuristic::{HeuristicArgs, Name};
+use crate::heuristic::HeuristicArgs;
 use crate::input::TaskArgs;
+use crate::output::Output;
 use crate::report::Status;
 use crate::watch::{LimitArgs, Options, Phase, Run, Verbosity};
 
@@ -23,12 +22,12 @@ pub(crate) struct Args {
     heuristic: HeuristicArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Where to write the plan
+    /// Where to write the plan; an old file is removed first. `-` only prints it
     #[arg(long, value_name = "FILE", default_value = "sas_plan")]
-    plan_file: PathBuf,
-    /// Write status and statistics as JSON to FILE, or to stdout with `-`
+    plan_file: Output,
+    /// Write status, plan and statistics as JSON to FILE, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    json: Option<Output>,
     /// Print the plan only
     #[arg(long, short)]
     quiet: bool,
@@ -43,38 +42,34 @@ Examples:
   apportion plan domain.pddl problem.pddl --time-limit 30m --memory-limit 4GiB
   apportion plan output.sas --heuristic blind --json result.json --plan-file plan.txt
 
-Exit codes: 0 solved, 11 proved unsolvable, 22 out of memory, 23 out of time,
-31 bad input, 34 unsupported construct, 130 interrupted. JSON is written in every case.";
+Exit codes: 0 solved, 11 proved unsolvable, 22 out of memory, 23 out of time, 31 bad input,
+34 unsupported construct, 74 solved but the plan or JSON could not be written, 129, 130, 143 ended
+by SIGHUP, SIGINT (Ctrl-C), SIGTERM. JSON is written in every case.";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let run = Run::start(args.options())?;
     let solved = catch_unwind(AssertUnwindSafe(|| solve(&args, run)))
         .unwrap_or_else(|_| Err(Failure::new(Exit::Internal, "the planner panicked (see above)")));
-    match solved {
-        Ok((status, plan)) => Ok(run.finish(status, &plan)),
-        Err(error) => match Status::of_limit(exit::of_error(&error)) {
-            Some(status) => Ok(run.finish(status, "")),
-            None => {
-                run.finish_with_error(&error);
-                Err(error)
-            }
-        },
-    }
+    solved.or_else(|error| match Status::of_limit(exit::of_error(&error)) {
+        Some(status) => Ok(run.finish(status)),
+        None => {
+            run.finish_with_error(&error);
+            Err(error)
+        }
+    })
 }
 
-/// From the task to a status and, if there is one, the text of a validated plan.
-fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
+/// From the task to the end of the run.
+fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
+    args.plan_file.prepare()?;
     let input = args.task.read(&|| run.reached())?;
     let task = &input.task;
     run.note(|report| report.set_task(task));
 
     run.enter(Phase::Preprocess);
-    let mut heuristic = args.heuristic.build(task, &run.resources())?;
-    let derived = task.goal.iter().all(|fact| task.is_derived(fact.var));
-    if derived && args.heuristic.heuristic != Name::Blind {
-        run.say("All goals are derived, so projections say nothing: the bound is h^max.\n");
-    }
+    let mut heuristic =
+        args.heuristic.build(task, &run.resources(), &mut |note| run.remark(note))?;
 
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);
@@ -82,21 +77,21 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<(Status, String)> {
     let result = search::astar(task, &mut heuristic, config);
     run.progress(&result.statistics);
 
-    match result.outcome {
+    Ok(match result.outcome {
         Outcome::Solved(plan) => {
             let text = plan.to_text(task);
             input.validate(&plan, &text)?;
-            std::fs::write(&args.plan_file, &text)
-                .with_context(|| format!("cannot write {}", args.plan_file.display()))?;
+            let names = plan.operators.iter().map(|&o| task.operator_name(o).to_string()).collect();
             run.note(|report| {
                 report.cost = Some(plan.cost);
                 report.plan_length = Some(plan.operators.len());
+                report.plan = Some(names);
             });
-            Ok((Status::Solved, text))
+            run.finish_with_plan(&text, &args.plan_file)
         }
-        Outcome::Unsolvable => Ok((Status::Unsolvable, String::new())),
-        Outcome::Stopped(stop) => Ok((stop.into(), String::new())),
-    }
+        Outcome::Unsolvable => run.finish(Status::Unsolvable),
+        Outcome::Stopped(stop) => run.finish(stop.into()),
+    })
 }
 
 impl Args {

@@ -1,12 +1,10 @@
-//! Live progress of long commands on stderr, and Ctrl-C as a request to stop.
+//! Live progress of long commands on stderr.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-
+use crate::console::visible;
 use crate::units::show_duration;
 
 /// Goes back to the start of the line and empties it.
@@ -39,7 +37,7 @@ impl Bar {
             return;
         }
         let (what, elapsed) = (self.what, show_duration(self.started.elapsed()));
-        let line = format!("{done}/{all} {what}: {message} [{elapsed}]");
+        let line = format!("{done}/{all} {what}: {} [{elapsed}]", visible(message));
         if self.live {
             eprint!("{CLEAR_LINE}{line}");
         } else {
@@ -50,6 +48,7 @@ impl Bar {
 
     /// Prints a line of its own, above the live one.
     pub(crate) fn say(&self, text: &str) {
+        let text = visible(text);
         match self.live {
             true => eprint!("{CLEAR_LINE}{text}\n{}", self.drawn().0),
             false => eprintln!("{text}"),
@@ -67,16 +66,4 @@ impl Bar {
     fn drawn(&self) -> MutexGuard<'_, (String, Instant)> {
         self.drawn.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
-}
-
-/// Set by Ctrl-C; the second one ends the process at once.
-pub(crate) fn on_interrupt() -> anyhow::Result<&'static AtomicBool> {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(&STOP)
 }

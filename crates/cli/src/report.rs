@@ -7,6 +7,7 @@ use planner::search::{Statistics, Stop};
 use planner::task::{Cost, Task};
 use serde::Serialize;
 
+use crate::console::visible_json;
 use crate::exit::Exit;
 
 /// How a run ended.
@@ -23,6 +24,10 @@ pub(crate) enum Status {
     OutOfMemory,
     /// Ctrl-C.
     Interrupted,
+    /// SIGTERM.
+    Terminated,
+    /// SIGHUP.
+    HungUp,
     /// The task uses a construct that is not supported.
     Unsupported,
     /// The input is wrong, or something failed.
@@ -39,14 +44,17 @@ impl Status {
             Status::OutOfTime => Exit::OutOfTime,
             Status::OutOfMemory => Exit::OutOfMemory,
             Status::Interrupted => Exit::Interrupted,
+            Status::Terminated => Exit::Terminated,
+            Status::HungUp => Exit::HungUp,
             Status::Unsupported => Exit::Unsupported,
             Status::Error => Exit::Internal,
         }
     }
 
-    /// The limit that an exit code speaks of.
+    /// The limit or signal that an exit code speaks of.
     pub(crate) fn of_limit(exit: Exit) -> Option<Status> {
-        let limits = [Status::OutOfTime, Status::OutOfMemory, Status::Interrupted];
+        use Status::{HungUp, Interrupted, OutOfMemory, OutOfTime, Terminated};
+        let limits = [OutOfTime, OutOfMemory, Interrupted, Terminated, HungUp];
         limits.into_iter().find(|status| status.exit() == exit)
     }
 
@@ -58,6 +66,8 @@ impl Status {
             Status::OutOfTime => "Time limit has been reached.",
             Status::OutOfMemory => "Memory limit has been reached.",
             Status::Interrupted => "Interrupted.",
+            Status::Terminated => "Terminated.",
+            Status::HungUp => "Hung up.",
             Status::Unsupported => "The task is not supported.",
             Status::Error => "The run failed.",
         }
@@ -81,12 +91,18 @@ pub(crate) struct Report {
     pub(crate) exit_code: u8,
     /// What went wrong, if something did.
     pub(crate) message: Option<String>,
+    /// What was done otherwise than asked for or expected, for people.
+    pub(crate) notes: Vec<String>,
     pub(crate) files: Vec<String>,
     pub(crate) heuristic: String,
     pub(crate) model: Option<String>,
     pub(crate) version: &'static str,
+    pub(crate) time_limit_s: Option<f64>,
+    pub(crate) memory_limit_bytes: Option<u64>,
     pub(crate) cost: Option<Cost>,
     pub(crate) plan_length: Option<usize>,
+    /// The names of the plan's operators.
+    pub(crate) plan: Option<Vec<String>>,
     /// No plan costs less than this; unknown before the search.
     pub(crate) lower_bound: Option<Cost>,
     #[serde(flatten)]
@@ -107,9 +123,13 @@ pub(crate) struct Report {
 impl Report {
     /// The object as one line of text.
     pub(crate) fn json(&self) -> String {
-        let mut text = serde_json::to_string(self).expect("a report is always valid JSON");
-        text.push('\n');
-        text
+        let text = serde_json::to_string(self).expect("a report is always valid JSON");
+        format!("{}\n", visible_json(&text))
+    }
+
+    /// Says how a run ended, to readers of logs.
+    pub(crate) fn last_line(&self) -> String {
+        format!("search exit code: {}\n", self.exit_code)
     }
 
     /// Takes the figures of a search.
@@ -136,6 +156,20 @@ impl Report {
     fn write_log(&self, out: &mut String) -> std::fmt::Result {
         let search = &self.statistics;
         let heuristic = &search.heuristic;
+        for phase in ["planner", "search"] {
+            if let Some(seconds) = self.time_limit_s {
+                writeln!(out, "{phase} time limit: {seconds}s")?;
+            }
+            if let Some(bytes) = self.memory_limit_bytes {
+                writeln!(out, "{phase} memory limit: {} MB", bytes >> 20)?;
+            }
+        }
+        let sizes = [("variables", self.variables), ("facts", self.facts)];
+        for (name, size) in sizes.into_iter().chain([("operators", self.operators)]) {
+            if let Some(size) = size {
+                writeln!(out, "Translator {name}: {size}")?;
+            }
+        }
         if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
             writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}")?;
         }
@@ -165,7 +199,9 @@ impl Report {
             writeln!(out, "Memory of the partitioner: {partitioner} KB")?;
         }
         writeln!(out, "Total time: {:.6}s", self.total_s)?;
+        writeln!(out, "Planner time: {:.6}s", self.total_s)?;
         writeln!(out, "{}", self.status.sentence())?;
-        writeln!(out, "Peak memory: {} KB", self.peak_memory_bytes / 1024)
+        writeln!(out, "Peak memory: {} KB", self.peak_memory_bytes / 1024)?;
+        out.write_str(&self.last_line())
     }
 }

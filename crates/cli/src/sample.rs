@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use train::dataset::tasks::load_tasks;
+use train::dataset::tasks::{TaskError, load_tasks};
 use train::dataset::{Header, Writer};
 use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, solver};
 
 use crate::exit::{Exit, Failure};
-use crate::progress::{Bar, on_interrupt};
-use crate::units::parse_duration;
+use crate::output::parse_path;
+use crate::progress::Bar;
+use crate::units::{parse_duration, parse_memory};
+use crate::watch::usual_memory_limit;
+use crate::{memory, signals};
 
 /// Sample states of tasks, with optimal cost partitionings as labels, for training
 ///
@@ -27,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     domain: Option<PathBuf>,
     /// The file of samples
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = parse_path)]
     output: PathBuf,
     /// Where states come from
     #[arg(long, value_enum, default_value_t = States::Walk)]
@@ -41,6 +43,9 @@ pub(crate) struct Args {
     /// Time a task at most
     #[arg(long, value_parser = parse_duration, default_value = "30m", value_name = "TIME")]
     time_limit: Duration,
+    /// Stop at this much memory, all tasks together: 500MiB, 4GiB [default: 90 % of the machine's]
+    #[arg(long, value_parser = parse_memory, value_name = "SIZE")]
+    memory_limit: Option<u64>,
     /// The seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -84,9 +89,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         time_limit_s: args.time_limit.as_secs_f64(),
         seed: args.seed,
     };
+    if let Some(bytes) = args.memory_limit.or_else(usual_memory_limit) {
+        memory::limit(usize::try_from(bytes).unwrap_or(usize::MAX), out_of_memory);
+    }
+    let stop = signals::catch();
     let input = |error| Failure::new(Exit::Input, error);
-    let tasks = load_tasks(args.domain.as_deref(), &args.tasks)
-        .map_err(|error| Failure::new(Exit::Input, error))?;
+    let tasks = load_tasks(args.domain.as_deref(), &args.tasks).map_err(|error| {
+        let asked = matches!(error, TaskError::NoDomain(_));
+        Failure::new(if asked { Exit::CommandLine } else { Exit::Input }, error)
+    })?;
     let header = Header {
         domain: tasks.domain,
         domain_text: tasks.domain_text,
@@ -102,7 +113,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !done.is_empty() {
         eprintln!("{} tasks are in {} already", done.len(), args.output.display());
     }
-    let stop: &'static AtomicBool = on_interrupt()?;
     let bar = Bar::new("tasks", None);
     let show = |progress: SampleProgress| {
         bar.show(progress.tasks, jobs.len(), &format!("{} states", progress.states));
@@ -111,8 +121,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     bar.clear();
     if !complete {
         eprintln!("stopped; the same command continues");
-        return Ok(Exit::Interrupted.into());
+        return Ok(signals::exit().unwrap_or(Exit::Interrupted).into());
     }
     println!("{}: {} tasks", args.output.display(), jobs.len() + done.len());
     Ok(Exit::Success.into())
+}
+
+/// Tasks are written whole, so what was done is kept.
+fn out_of_memory() -> ! {
+    eprintln!(
+        "error: out of memory; tasks done are in the file, and the same command continues \
+         (with larger --memory-limit, or RAYON_NUM_THREADS=1 for one task at a time)"
+    );
+    // SAFETY: ends the process; nothing runs afterwards.
+    unsafe { libc::_exit(i32::from(Exit::OutOfMemory as u8)) }
 }

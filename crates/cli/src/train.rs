@@ -15,10 +15,12 @@ use lcp::training::loss::Loss;
 use train::dataset::Header;
 use train::dataset::tasks::{TaskStates, load_samples};
 use train::training::config::{EngineKind, Preset, TrainConfig};
-use train::training::{Event, Inputs, Origin, train};
+use train::training::{Event, Inputs, Origin, TrainError, train};
 
 use crate::exit::{Exit, Failure};
-use crate::progress::{Bar, on_interrupt};
+use crate::output::parse_path;
+use crate::progress::Bar;
+use crate::signals;
 use crate::units::parse_duration;
 
 /// Train a model on sampled states
@@ -35,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SAMPLES", num_args = 1..)]
     validation: Vec<PathBuf>,
     /// The folder of the run
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = parse_path)]
     output: PathBuf,
     /// The choices that the options below change
     #[arg(long, default_value = "compact", value_name = "compact | paper")]
@@ -210,17 +212,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let engine = engine(config.engine)?;
     let (headers, mut training) = load_samples(&args.samples).map_err(input)?;
     let validation = if args.validation.is_empty() {
-        hold_out(&mut training)
+        hold_out(&mut training)?
     } else {
         load_samples(&args.validation).map_err(input)?.1
     };
     let origin = origin(&headers, &args.preset);
-    let stop = on_interrupt()?;
+    let stop = signals::catch();
     let mut view = View { bar: Bar::new("steps", None), epochs: config.epochs };
     let inputs = Inputs { config, training, validation, directory: &args.output, origin };
     let model = train(inputs, engine, stop, &mut |event| view.show(event));
     view.bar.clear();
-    match model.map_err(|error| Failure::new(Exit::Input, error))? {
+    let failure = |error| {
+        let asked = matches!(error, TrainError::Config(_) | TrainError::NoProjection);
+        Failure::new(if asked { Exit::CommandLine } else { Exit::Input }, error)
+    };
+    match model.map_err(failure)? {
         Some(model) => {
             println!("{}", args.output.join("model.safetensors").display());
             for (name, value) in &model.validation {
@@ -230,19 +236,29 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         None => {
             eprintln!("stopped; the same command continues after the last epoch");
-            Ok(Exit::Interrupted.into())
+            Ok(signals::exit().unwrap_or(Exit::Interrupted).into())
         }
     }
 }
 
-/// Takes every fifth task away for validation.
-fn hold_out(training: &mut Vec<TaskStates>) -> Vec<TaskStates> {
+/// Takes every fifth task away for validation, or the last one of fewer.
+fn hold_out(training: &mut Vec<TaskStates>) -> anyhow::Result<Vec<TaskStates>> {
+    let tasks = training.len();
+    if tasks < 2 {
+        let message = format!(
+            "the samples are of {tasks} task, but one task is needed to train on and another to \
+             judge the model by: sample more tasks (10 or more are better, of different sizes), \
+             or name samples of others with --validation"
+        );
+        return Err(Failure::new(Exit::Input, message));
+    }
+    let every = tasks.min(5);
     let (mut kept, mut held_out) = (Vec::new(), Vec::new());
     for (i, task) in training.drain(..).enumerate() {
-        if i % 5 == 4 { held_out.push(task) } else { kept.push(task) }
+        if i % every == every - 1 { held_out.push(task) } else { kept.push(task) }
     }
     *training = kept;
-    held_out
+    Ok(held_out)
 }
 
 fn origin(headers: &[Header], preset: &Preset) -> Origin {

@@ -1,13 +1,12 @@
 //! `apportion translate`: writes the finite-domain task as a `.sas` file.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use planner::translate::sas;
 
 use crate::exit::Exit;
 use crate::input::TaskArgs;
+use crate::output::Output;
 use crate::watch::{LimitArgs, Options, Run, Verbosity};
 
 /// Translate a PDDL task to Fast Downward's .sas format
@@ -16,9 +15,9 @@ use crate::watch::{LimitArgs, Options, Run, Verbosity};
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
-    /// Where to write the task
+    /// Where to write the task; `-` is standard output
     #[arg(long, short, value_name = "TASK.sas", default_value = "output.sas")]
-    output: PathBuf,
+    output: Output,
     #[command(flatten)]
     limits: LimitArgs,
     /// Print nothing
@@ -35,10 +34,10 @@ Examples:
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
     let run = Run::start(Options::new(&args.limits, verbosity))?;
+    args.output.prepare()?;
     let task = args.task.read(&|| run.reached())?.task;
-    std::fs::write(&args.output, sas::write(&task))
-        .with_context(|| format!("cannot write {}", args.output.display()))?;
-    run.say(&format!(
+    args.output.write(&sas::write(&task))?;
+    let sizes = format!(
         "Translator variables: {}\nTranslator facts: {}\nTranslator goal facts: {}\n\
          Translator mutex groups: {}\nTranslator operators: {}\n\
          Translator derived variables: {}\nTranslator axioms: {}\n\
@@ -51,6 +50,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         task.variables.iter().filter(|v| v.derived.is_some()).count(),
         task.axioms.len(),
         task.num_conditional_effects(),
-    ));
+    );
+    match args.output {
+        Output::Stdout if args.quiet => {}
+        Output::Stdout => eprint!("{sizes}"),
+        Output::File(_) => run.say(&sizes),
+    }
     Ok(Exit::Success.into())
 }

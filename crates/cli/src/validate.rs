@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use planner::plan::validate;
 
+use crate::console::visible;
 use crate::exit::Exit;
 use crate::input::{read_bytes, read_pddl};
 
@@ -42,7 +43,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Err(error) => {
             if !args.quiet {
-                println!("Plan invalid: {error}");
+                println!("Plan invalid: {}", visible(&error.to_string()));
             }
             Ok(Exit::InvalidPlan.into())
         }

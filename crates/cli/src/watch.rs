@@ -1,10 +1,10 @@
-//! A run of `plan` or `translate` as seen from outside of it: its phases, its limits, its end.
+//! A run of a command as seen from outside of it: its phases, its limits, its end.
 //!
 //! Limits hold in every phase, also where no code looks at them: a thread watches the clock, the
-//! resident memory and Ctrl-C, and the allocator watches the memory.
-//! Translation and search stop by themselves; only if they do not within a grace period, or if the
-//! heuristic is being built, the run is ended from outside: the JSON object is written with what
-//! is known, and the process exits.
+//! resident memory and signals, and the allocator watches the memory.
+//! Translation and search stop at their limits by themselves; only if they do not within a grace
+//! period, if the heuristic is being built, or at a signal, the run is ended from outside: the JSON
+//! object is written with what is known, and the process exits.
 //!
 //! Invariant: the report is written once, by whoever claims the end first.
 
@@ -14,24 +14,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-use experiment::machine::{available_memory, resident_memory};
+use experiment::machine::available_memory;
 use planner::search::{Limits, Statistics};
 use planner::translate::Interrupt;
 
+use crate::console::visible;
 use crate::exit::{self, Exit};
 use crate::heuristic::Resources;
-use crate::memory;
+use crate::output::Output;
 use crate::progress::CLEAR_LINE;
 use crate::report::{Report, Status};
-use crate::units::{parse_bytes, parse_duration, show_bytes};
+use crate::units::{parse_duration, parse_memory, show_bytes};
+use crate::{memory, signals};
 
 /// What to limit, and where to report.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) memory_limit: Option<u64>,
-    /// A file, or `-` for stdout.
-    pub(crate) json: Option<String>,
+    pub(crate) json: Option<Output>,
     pub(crate) verbosity: Verbosity,
     pub(crate) files: Vec<String>,
     pub(crate) heuristic: String,
@@ -45,8 +46,13 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     time_limit: Option<Duration>,
     /// Stop at this much memory: 500MiB, 4GiB [default: 90 % of the machine's]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     memory_limit: Option<u64>,
+}
+
+/// The memory limit where none is given.
+pub(crate) fn usual_memory_limit() -> Option<u64> {
+    available_memory().map(|bytes| bytes / 10 * 9)
 }
 
 impl Options {
@@ -54,7 +60,7 @@ impl Options {
     pub(crate) fn new(limits: &LimitArgs, verbosity: Verbosity) -> Options {
         Options {
             time_limit: limits.time_limit,
-            memory_limit: limits.memory_limit.or(available_memory().map(|bytes| bytes / 10 * 9)),
+            memory_limit: limits.memory_limit.or_else(usual_memory_limit),
             json: None,
             verbosity,
             files: Vec::new(),
@@ -86,7 +92,6 @@ pub(crate) struct Run {
     started: Instant,
     deadline: Option<Instant>,
     known: Mutex<Known>,
-    interrupted: AtomicBool,
     ended: AtomicBool,
 }
 
@@ -99,8 +104,10 @@ struct Known {
 
 static RUN: OnceLock<Run> = OnceLock::new();
 
-/// How long the search may take to notice a limit before the run is ended from outside.
-const GRACE: Duration = Duration::from_millis(500);
+/// How long a run may take to notice its time limit before it is ended from outside.
+const GRACE: Duration = Duration::from_millis(50);
+/// A run ends this long before the system would kill it for its processor time.
+const BEFORE_KILL: f64 = 0.2;
 const INTERVAL: Duration = Duration::from_millis(50);
 /// Nothing is shown of runs shorter than this.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -115,8 +122,15 @@ impl Run {
             heuristic: options.heuristic.clone(),
             model: options.model.clone(),
             version: env!("CARGO_PKG_VERSION"),
+            time_limit_s: options.time_limit.map(|limit| limit.as_secs_f64()),
+            memory_limit_bytes: options.memory_limit,
+            // So that a note needs no memory while the report is locked.
+            notes: Vec::with_capacity(16),
             ..Report::default()
         };
+        if let Some(json) = &options.json {
+            json.prepare()?;
+        }
         let known = Known { phase: Phase::Translate, phase_started: started, report };
         anyhow::ensure!(RUN.get().is_none(), "a process runs one command");
         let run = RUN.get_or_init(|| Run {
@@ -124,13 +138,12 @@ impl Run {
             started,
             deadline,
             known: Mutex::new(known),
-            interrupted: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         });
         memory::limit(run.memory_limit().unwrap_or(usize::MAX), || {
             RUN.get().expect("the limit is set after the run").end_now(Status::OutOfMemory)
         });
-        ctrlc::set_handler(|| RUN.get().expect("set after the run").interrupt())?;
+        signals::catch();
         std::thread::Builder::new().name("watch".into()).spawn(|| run.watch())?;
         Ok(run)
     }
@@ -145,7 +158,7 @@ impl Run {
             deadline: self.deadline,
             memory_bytes: self.memory_limit(),
             memory_in_use: Some(memory::in_use),
-            interrupt: Some(&self.interrupted),
+            interrupt: None,
         }
     }
 
@@ -156,9 +169,6 @@ impl Run {
 
     /// The limit that the translation has reached; the allocator watches the memory.
     pub(crate) fn reached(&self) -> Option<Interrupt> {
-        if self.interrupted.load(Ordering::Relaxed) {
-            return Some(Interrupt::Cancelled);
-        }
         self.deadline.filter(|&deadline| Instant::now() >= deadline).map(|_| Interrupt::OutOfTime)
     }
 
@@ -195,16 +205,34 @@ impl Run {
         }
     }
 
-    /// Ends the run in order; `result` is printed whatever the verbosity.
-    pub(crate) fn finish(&self, status: Status, result: &str) -> ExitCode {
+    /// Says something on the way and keeps it for the report.
+    pub(crate) fn remark(&self, text: String) {
+        self.say(&format!("{text}\n"));
+        self.note(|report| report.notes.push(text));
+    }
+
+    /// Ends the run in order.
+    pub(crate) fn finish(&self, status: Status) -> ExitCode {
         self.claim_end();
-        let report = self.final_report(status, status.exit(), None);
-        if !self.json_on_stdout() {
-            print(std::io::stdout(), result);
+        self.conclude(self.final_report(status, status.exit(), None))
+    }
+
+    /// Ends the run with a plan, which is printed whatever the verbosity.
+    ///
+    /// A plan that cannot be written is still printed, and in the JSON object.
+    pub(crate) fn finish_with_plan(&self, text: &str, file: &Output) -> ExitCode {
+        self.claim_end();
+        let mut written = file.write(text);
+        if *file != Output::Stdout && !self.json_on_stdout() {
+            let _ = Output::Stdout.write(text);
         }
-        self.say(&report.log());
-        self.write_json(&report);
-        status.exit().into()
+        if let Err(error) = &mut written {
+            let place = if self.json_on_stdout() { "in the JSON object" } else { "printed above" };
+            eprintln!("error: {}; the plan is {place}", visible(&format!("{error:#}")));
+        }
+        let exit = written.as_ref().map_or_else(exit::of_error, |()| Status::Solved.exit());
+        let message = written.err().map(|error| format!("{error:#}"));
+        self.conclude(self.final_report(Status::Solved, exit, message))
     }
 
     /// Ends the run because of an error, which the caller shows.
@@ -213,7 +241,18 @@ impl Run {
         let exit = exit::of_error(error);
         let status = if exit == Exit::Unsupported { Status::Unsupported } else { Status::Error };
         let report = self.final_report(status, exit, Some(format!("{error:#}")));
+        self.say(&report.last_line());
         self.write_json(&report);
+    }
+
+    /// Prints the log and writes the JSON object.
+    fn conclude(&self, report: Report) -> ExitCode {
+        self.say(&report.log());
+        match self.write_json(&report) {
+            // Whoever reads the JSON object alone must not miss it unnoticed.
+            false if report.exit_code == Exit::Success as u8 => Exit::NotWritten.into(),
+            _ => ExitCode::from(report.exit_code),
+        }
     }
 
     /// Ends the process, whatever it is doing.
@@ -254,49 +293,44 @@ impl Run {
         report
     }
 
-    fn write_json(&self, report: &Report) {
-        match self.options.json.as_deref() {
-            None => {}
-            Some("-") => write_raw(libc::STDOUT_FILENO, &report.json()),
-            Some(path) => {
-                if let Err(error) = std::fs::write(path, report.json()) {
-                    write_raw(libc::STDERR_FILENO, &format!("cannot write {path}: {error}\n"));
+    /// Writes the JSON object, if it is asked for; false if that failed.
+    fn write_json(&self, report: &Report) -> bool {
+        match &self.options.json {
+            None => true,
+            Some(Output::Stdout) => write_raw(libc::STDOUT_FILENO, &report.json()),
+            Some(file) => {
+                let written = file.write(&report.json());
+                if let Err(error) = &written {
+                    write_raw(libc::STDERR_FILENO, &format!("error: {error:#}\n"));
                 }
+                written.is_ok()
             }
         }
     }
 
     fn json_on_stdout(&self) -> bool {
-        self.options.json.as_deref() == Some("-")
+        self.options.json == Some(Output::Stdout)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The first Ctrl-C asks the run to end, the second ends it.
-    fn interrupt(&self) {
-        if self.interrupted.swap(true, Ordering::SeqCst) {
-            self.end_now(Status::Interrupted);
-        }
-    }
-
     fn watch(&self) {
-        let mut interrupted_at = None;
         let mut line = ProgressLine::new();
+        let processor_time = processor_time_limit();
+        let end = self.deadline.and_then(|deadline| deadline.checked_add(GRACE));
         while !self.ended.load(Ordering::Relaxed) {
-            std::thread::sleep(INTERVAL);
-            let now = Instant::now();
-            if self.interrupted.load(Ordering::Relaxed) {
-                let at = *interrupted_at.get_or_insert(now);
-                if now >= at + GRACE {
-                    self.end_now(Status::Interrupted);
-                }
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            std::thread::sleep(left.map_or(INTERVAL, |left| left.min(INTERVAL)));
+            if let Some(status) = signals::exit().and_then(Status::of_limit) {
+                self.end_now(status);
             }
-            if self.deadline.is_some_and(|deadline| now >= deadline + GRACE) {
+            let is_late = end.is_some_and(|end| Instant::now() >= end);
+            if is_late || processor_time.is_some_and(|limit| memory::usage().1 >= limit) {
                 self.end_now(Status::OutOfTime);
             }
-            let resident = resident_memory("self").unwrap_or(0);
+            let resident = memory::resident() as u64;
             if self.options.memory_limit.is_some_and(|limit| resident > limit) {
                 self.end_now(Status::OutOfMemory);
             }
@@ -306,6 +340,18 @@ impl Run {
         }
         line.clear();
     }
+}
+
+/// Seconds of processor time after which the system would kill the process without a word: it
+/// does if the limit that it warns of (by SIGXCPU) is not below the other one (`ulimit -t`).
+fn processor_time_limit() -> Option<f64> {
+    // SAFETY: getrlimit fills the struct, for which all zeros is a valid value.
+    let limit = unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        (libc::getrlimit(libc::RLIMIT_CPU, &mut limit) == 0).then_some(limit)?
+    };
+    let kills = limit.rlim_max != libc::RLIM_INFINITY && limit.rlim_cur >= limit.rlim_max;
+    kills.then_some(limit.rlim_max as f64 - BEFORE_KILL)
 }
 
 impl Known {
@@ -343,15 +389,17 @@ impl ProgressLine {
         } else {
             (elapsed * 2).min(elapsed + Duration::from_secs(60))
         };
+        // Nothing is allocated under the lock, which whoever ends the run needs.
         let known = run.known();
+        let (phase, lower_bound) = (known.phase, known.report.lower_bound);
+        let Statistics { expanded, evaluated, .. } = known.report.statistics;
+        let seconds = known.phase_started.elapsed().as_secs_f64().max(1e-9);
+        drop(known);
         let memory = show_bytes(resident);
-        let doing = match known.phase {
+        let doing = match phase {
             Phase::Translate => "translating".to_string(),
             Phase::Preprocess => "building the heuristic".to_string(),
             Phase::Search => {
-                let lower_bound = known.report.lower_bound;
-                let Statistics { expanded, evaluated, .. } = known.report.statistics;
-                let seconds = known.phase_started.elapsed().as_secs_f64().max(1e-9);
                 format!(
                     "f ≥ {}, {expanded} expanded, {:.0} states/s",
                     lower_bound.unwrap_or(0),
@@ -359,34 +407,36 @@ impl ProgressLine {
                 )
             }
         };
-        drop(known);
         let text = format!("[{:.0} s, {memory}] {doing}", elapsed.as_secs_f64());
         let text = if self.live { format!("{CLEAR_LINE}{text}") } else { format!("{text}\n") };
         self.shown = true;
-        print(std::io::stderr(), &text);
+        eprint!("{text}");
     }
 
     fn clear(&self) {
         if self.live && self.shown {
-            print(std::io::stderr(), CLEAR_LINE);
+            eprint!("{CLEAR_LINE}");
         }
     }
 }
 
 /// Prints, and does not mind if nobody reads it.
 fn print(mut to: impl Write, text: &str) {
-    let _ = to.write_all(text.as_bytes());
+    let _ = to.write_all(visible(text).as_bytes());
     let _ = to.flush();
 }
 
-fn write_raw(fd: i32, text: &str) {
+/// Prints without std's locks; false if not all of it could be printed.
+fn write_raw(fd: i32, text: &str) -> bool {
+    let text = visible(text);
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         // SAFETY: pointer and length describe a live slice.
         let written = unsafe { libc::write(fd, rest.as_ptr().cast(), rest.len()) };
         match usize::try_from(written) {
             Ok(written) if written > 0 => rest = &rest[written..],
-            _ => return,
+            _ => return false,
         }
     }
+    true
 }

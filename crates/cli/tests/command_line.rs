@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 use planner::testing::assert_snapshot;
 use serde_json::Value;
+
+mod tasks;
+
+use tasks::write_deliveries;
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -242,138 +245,4 @@ fn statistics_tell_where_memory_and_time_of_the_heuristic_went() {
         assert!(seconds("partition_s") > 0.0 && seconds("distances_s") > 0.0, "{result}");
         assert!(seconds("partition_s") + seconds("distances_s") <= seconds("search_s"), "{result}");
     }
-}
-
-/// Parcels that two trucks carry between as many places.
-fn write_deliveries(folder: &Path, parcels: usize) {
-    let domain = "(define (domain delivery) (:types place truck parcel)
-        (:predicates (stands ?t - truck ?l - place) (at ?p - parcel ?l - place)
-         (in ?p - parcel ?t - truck))
-        (:action drive :parameters (?t - truck ?a ?b - place) :precondition (stands ?t ?a)
-         :effect (and (stands ?t ?b) (not (stands ?t ?a))))
-        (:action load :parameters (?p - parcel ?t - truck ?l - place)
-         :precondition (and (at ?p ?l) (stands ?t ?l)) :effect (and (in ?p ?t) (not (at ?p ?l))))
-        (:action unload :parameters (?p - parcel ?t - truck ?l - place)
-         :precondition (and (in ?p ?t) (stands ?t ?l)) :effect (and (at ?p ?l) (not (in ?p ?t)))))";
-    let list = |format: &dyn Fn(usize) -> String| (0..parcels).map(format).collect::<String>();
-    let problem = format!(
-        "(define (problem p) (:domain delivery)
-         (:objects{} - place t0 t1 - truck{} - parcel)
-         (:init (stands t0 l0) (stands t1 l1){}) (:goal (and{})))",
-        list(&|i| format!(" l{i}")),
-        list(&|i| format!(" p{i}")),
-        list(&|i| format!(" (at p{i} l{i})")),
-        list(&|i| format!(" (at p{i} l{})", (i + 2) % parcels)),
-    );
-    std::fs::write(folder.join("domain.pddl"), domain).unwrap();
-    std::fs::write(folder.join("problem.pddl"), problem).unwrap();
-}
-
-/// A task with `objects`³ ground operators.
-fn write_large_task(folder: &Path, objects: usize) {
-    let domain = "(define (domain large) (:predicates (at ?x) (seen ?x ?y))
-        (:action go :parameters (?x ?y ?z)
-         :precondition (at ?x) :effect (and (at ?y) (seen ?y ?z) (not (at ?x)))))";
-    let names: String = (0..objects).map(|i| format!(" o{i}")).collect();
-    let problem = format!(
-        "(define (problem p) (:domain large) (:objects{names}) (:init (at o0))
-         (:goal (and (seen o1 o2) (seen o2 o3) (seen o3 o4) (at o5))))"
-    );
-    std::fs::write(folder.join("domain.pddl"), domain).unwrap();
-    std::fs::write(folder.join("problem.pddl"), problem).unwrap();
-}
-
-/// A task whose blind search visits nearly all of 2ⁿ states.
-fn write_lamps(folder: &Path, lamps: usize) {
-    let domain = "(define (domain lamps) (:predicates (dark ?x) (lit ?x))
-        (:action on :parameters (?x) :precondition (dark ?x) :effect (and (lit ?x) (not (dark ?x))))
-        (:action off :parameters (?x) :precondition (lit ?x)
-         :effect (and (dark ?x) (not (lit ?x)))))";
-    let list = |format: &dyn Fn(usize) -> String| (0..lamps).map(format).collect::<String>();
-    let problem = format!(
-        "(define (problem p) (:domain lamps) (:objects{}) (:init{}) (:goal (and{})))",
-        list(&|i| format!(" l{i}")),
-        list(&|i| format!(" (dark l{i})")),
-        list(&|i| format!(" (lit l{i})")),
-    );
-    std::fs::write(folder.join("domain.pddl"), domain).unwrap();
-    std::fs::write(folder.join("problem.pddl"), problem).unwrap();
-}
-
-#[test]
-fn limits_hold_in_every_phase_and_the_json_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    // Eight million ground operators: far above the limit during translation.
-    write_large_task(folder.path(), 200);
-    let plan = ["plan", "domain.pddl", "problem.pddl", "--heuristic", "blind", "--json", "-"];
-    for command in [&plan[..], &["translate", "domain.pddl", "problem.pddl"]] {
-        let started = Instant::now();
-        let output = run_in(folder.path(), &[command, &["--memory-limit", "150MiB"]].concat());
-        assert_eq!(output.status.code(), Some(22), "{}", text(&output.stderr));
-        assert!(started.elapsed() < Duration::from_secs(60));
-        if command == plan {
-            let result = json(&output);
-            assert_eq!(result["status"], "out-of-memory");
-            assert!(result["peak_memory_bytes"].as_u64().unwrap() < 200 << 20, "{result}");
-        }
-    }
-    let output = run_in(folder.path(), &[&plan[..], &["--time-limit", "200ms"]].concat());
-    assert_eq!(output.status.code(), Some(23));
-    let result = json(&output);
-    assert_eq!(result["status"], "out-of-time");
-    assert!(result["total_s"].as_f64().unwrap() < 10.0);
-    // The translation noticed by itself: a run that is ended from outside says it twice.
-    let said = text(&output.stderr);
-    assert_eq!(said.matches("Time limit has been reached.").count(), 1, "{said}");
-    let output = run_in(
-        folder.path(),
-        &["translate", "domain.pddl", "problem.pddl", "--time-limit", "200ms"],
-    );
-    assert_eq!(output.status.code(), Some(23));
-    assert_eq!(text(&output.stderr), "error: translation stopped: out of time\n");
-
-    // The same during search.
-    write_lamps(folder.path(), 40);
-    let output = run_in(folder.path(), &[&plan[..], &["--memory-limit", "100MiB"]].concat());
-    let result = json(&output);
-    assert_eq!(output.status.code(), Some(22), "{result}");
-    assert!(result["expanded"].as_u64().unwrap() > 100_000, "{result}");
-    assert!(result["peak_memory_bytes"].as_u64().unwrap() < 120 << 20, "{result}");
-    // Whatever a heuristic remembers leaves most of the memory to the search.
-    write_deliveries(folder.path(), 10);
-    for heuristic in ["lagrangian", "ocp", "lcp", "auto"] {
-        let bounded = ["--memory-limit", "100MiB", "--time-limit", "2s", "--json", "-"];
-        let plan = ["plan", "domain.pddl", "problem.pddl", "--heuristic", heuristic];
-        let result = json(&run_in(folder.path(), &[&plan[..], &bounded].concat()));
-        assert!(result["peak_memory_bytes"].as_u64().unwrap() < 120 << 20, "{result}");
-        assert!(result["heuristic_memory_bytes"].as_u64().unwrap() < 50 << 20, "{result}");
-    }
-    write_lamps(folder.path(), 40);
-    // A limit below what the program needs to start.
-    let output = run_in(folder.path(), &[&plan[..], &["--memory-limit", "1MiB"]].concat());
-    assert_eq!(output.status.code(), Some(22));
-    assert_eq!(json(&output)["status"], "out-of-memory");
-}
-
-#[cfg(unix)]
-#[test]
-fn ctrl_c_ends_with_what_is_known() {
-    let folder = tempfile::tempdir().unwrap();
-    write_lamps(folder.path(), 40);
-    let child = Command::new(env!("CARGO_BIN_EXE_apportion"))
-        .args(["plan", "domain.pddl", "problem.pddl", "--heuristic", "blind", "--json", "out.json"])
-        .args(["--memory-limit", "2GiB"])
-        .current_dir(folder.path())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    // SAFETY: a signal to a child that has not been waited for.
-    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    let result: Value =
-        serde_json::from_slice(&std::fs::read(folder.path().join("out.json")).unwrap()).unwrap();
-    assert_eq!(result["status"], "interrupted");
 }

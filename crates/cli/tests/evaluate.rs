@@ -20,7 +20,7 @@ fn json_lines(output: &Output) -> Vec<Value> {
 #[test]
 fn no_partitioning_exceeds_the_optimal_one() {
     let names = "blind,uniform,gzocp,scp,lagrangian,ocp";
-    let options = ["--heuristics", names, "--states", "20", "--json", "--gzocp-time", "1s"];
+    let options = ["--heuristics", names, "--states", "20", "--json", "-", "--gzocp-time", "1s"];
     for usage in [&[][..], &["--use", "stored"], &["--use", "every-state"]] {
         let output = evaluate("workshop", "three-boxes", &[&options, usage].concat());
         assert_eq!(output.status.code(), Some(0));
@@ -41,7 +41,7 @@ fn no_partitioning_exceeds_the_optimal_one() {
 #[test]
 fn states_depend_on_the_seed_only() {
     let states = |seed, names| {
-        let options = ["--states", "5", "--json", "--seed", seed, "--heuristics", names];
+        let options = ["--states", "5", "--json", "-", "--seed", seed, "--heuristics", names];
         let lines = json_lines(&evaluate("courier", "two-parcels", &options));
         lines.iter().map(|line| line["values"].clone()).collect::<Vec<_>>()
     };
@@ -52,7 +52,7 @@ fn states_depend_on_the_seed_only() {
 #[test]
 fn larger_patterns_never_lower_the_optimal_partitioning() {
     let h = |patterns| {
-        let options = ["--json", "--heuristics", "ocp", "--patterns", patterns];
+        let options = ["--json", "-", "--heuristics", "ocp", "--patterns", patterns];
         json_lines(&evaluate("towers", "reverse-four", &options))[0]["h"]["ocp"].as_u64()
     };
     assert!(h("systematic:1") <= h("systematic:2"));

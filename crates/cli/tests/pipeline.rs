@@ -51,7 +51,7 @@ fn sample_train_evaluate_and_plan_on_a_seventh_domain() {
 
         let larger = "larger/domain.pddl larger/g6.pddl";
         let model = "--model run/model.safetensors";
-        let names = "--heuristics scp,lcp,ocp --use every-state --states 5 --walk 30 --json";
+        let names = "--heuristics scp,lcp,ocp --use every-state --states 5 --walk 30 --json -";
         let lines = apportion(folder, &format!("evaluate {larger} {names} {model}"));
         let mut sums = [0, 0, 0];
         for line in lines.lines() {

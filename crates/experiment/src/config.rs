@@ -12,7 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::units::{parse_bytes, parse_duration};
+use crate::session::Misuse;
+use crate::units::{parse_duration, parse_memory};
 
 /// An experiment file with its parameters filled in.
 #[derive(Debug, Clone, Deserialize)]
@@ -67,7 +68,7 @@ fn duration<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Duration, D::E
 }
 
 fn bytes<'de, D: serde::Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
-    parse_bytes(&String::deserialize(input)?).map_err(serde::de::Error::custom)
+    parse_memory(&String::deserialize(input)?).map_err(serde::de::Error::custom)
 }
 
 /// Tasks that are counted together.
@@ -228,7 +229,9 @@ impl Experiment {
         for (name, value) in settings {
             let Some(slot) = parameters.get_mut(name) else {
                 let known: Vec<_> = parameters.keys().map(String::as_str).collect();
-                bail!("--set {name}=…: no such parameter; [parameters] has: {}", known.join(", "));
+                let known = known.join(", ");
+                let wrong = format!("--set {name}=…: no such parameter; [parameters] has: {known}");
+                bail!(Misuse(wrong));
             };
             slot.clone_from(value);
         }
@@ -281,7 +284,7 @@ impl Experiment {
             );
         }
         ensure!(self.limits.time > Duration::ZERO, "limits.time is zero");
-        ensure!(self.limits.memory > 0, "limits.memory is zero");
+        ensure!(self.threads > 0, "`threads` is 0: a run needs at least 1");
         Ok(())
     }
 

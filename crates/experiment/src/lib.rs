@@ -26,8 +26,8 @@ mod statistics;
 pub mod units;
 
 pub use config::{Experiment, Limits};
-pub use list::{Run, TaskFile};
+pub use list::{Run, TaskFile, domain_file_names, find_domain_file};
 pub use machine::Program;
 pub use results::{Record, Status};
 pub use runner::Summary;
-pub use session::{Event, Redo, Request, list_runs, run_all};
+pub use session::{Event, Misuse, Redo, Request, list_runs, run_all};

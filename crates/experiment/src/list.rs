@@ -180,28 +180,36 @@ fn task_file(group: &TaskGroup, problem: PathBuf) -> Result<TaskFile> {
     let files = if problem.extension().is_some_and(|extension| extension == "sas") {
         vec![problem]
     } else {
-        let domain_file = find_domain_file(&problem, group.domain_file.as_deref())
-            .with_context(|| format!("no domain file beside {}", problem.display()))?;
+        let domain_file = match &group.domain_file {
+            Some(name) => Some(problem.with_file_name(name)).filter(|path| path.is_file()),
+            None => find_domain_file(&problem),
+        };
+        let domain_file =
+            domain_file.with_context(|| format!("no domain file beside {}", problem.display()))?;
         vec![domain_file, problem]
     };
     Ok(TaskFile { name, domain, files })
 }
 
-/// The domain file of a problem by the names in use at the planning competitions.
-fn find_domain_file(problem: &Path, given: Option<&str>) -> Option<PathBuf> {
+/// The names under which a problem's domain file is looked for beside it, as Fast Downward does.
+pub fn domain_file_names(problem: &Path) -> [String; 5] {
     let name = file_name(problem);
-    let prefix = name.split(['-', '.']).next().unwrap_or_default();
-    let candidates = match given {
-        Some(given) => vec![given.to_owned()],
-        None => vec![
-            "domain.pddl".to_owned(),
-            format!("{prefix}-domain.pddl"),
-            format!("domain_{name}"),
-            format!("domain-{name}"),
-            format!("{}-domain.pddl", name.trim_end_matches(".pddl")),
-        ],
-    };
-    candidates.into_iter().map(|name| problem.with_file_name(name)).find(|path| path.is_file())
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let dot = if extension.is_empty() { "" } else { "." };
+    [
+        "domain.pddl".to_owned(),
+        format!("{stem}-domain{dot}{extension}"),
+        // Folders such as airport, where p01-airport1-p1.pddl belongs to p01-domain.pddl.
+        format!("{}-domain.pddl", name.chars().take(3).collect::<String>()),
+        format!("domain_{name}"),
+        format!("domain-{name}"),
+    ]
+}
+
+/// The domain file of a problem, by the names in use at the planning competitions.
+pub fn find_domain_file(problem: &Path) -> Option<PathBuf> {
+    let candidates = domain_file_names(problem).into_iter();
+    candidates.map(|name| problem.with_file_name(name)).find(|path| path.is_file())
 }
 
 fn is_domain_file(name: &str) -> bool {

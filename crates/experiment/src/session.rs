@@ -1,12 +1,13 @@
 //! A session of an experiment: checks everything, then executes the runs that are not done yet.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
 use crate::config::Experiment;
 use crate::list::{Run, has_model, hash_models, list};
@@ -31,15 +32,15 @@ pub struct Request {
     pub set: Vec<(String, String)>,
     /// Runs at a time [default: one per core]
     #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<NonZeroUsize>,
     /// Only these runs of the list, into a result file of their own (for job arrays)
     #[arg(long, value_name = "N[-M]", value_parser = parse_range)]
     pub only: Option<RangeInclusive<usize>>,
-    /// Only these configurations
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// Only these configurations, separated by commas
+    #[arg(long, value_name = "NAME,…")]
     pub configurations: Vec<String>,
-    /// Only these domains
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// Only these domains, separated by commas
+    #[arg(long, value_name = "NAME,…")]
     pub domains: Vec<String>,
     /// Leave out runs whose model file is not there, instead of refusing to start
     #[arg(long)]
@@ -101,36 +102,65 @@ impl Request {
 pub fn list_runs(experiment: &Experiment, request: &Request, generator: &Path) -> Result<Vec<Run>> {
     preflight::generate_tasks(experiment, generator)?;
     let mut runs = list(experiment)?;
-    let known = experiment.configurations.iter().map(|configuration| configuration.name.as_str());
-    check_names("--configurations", &request.configurations, known.collect())?;
-    let known = runs.iter().map(|run| run.task.domain.as_str());
-    check_names("--domains", &request.domains, known.collect())?;
-    if let Some(only) = &request.only {
-        ensure!(
-            *only.end() <= runs.len(),
-            "--only {}: the list has {} runs",
-            only.end(),
-            runs.len()
-        );
+    let known = experiment.configurations.iter().map(|configuration| configuration.name.clone());
+    let configurations = choose("--configurations", &request.configurations, known.collect())?;
+    let known = runs.iter().map(|run| run.task.domain.clone());
+    let domains = choose("--domains", &request.domains, known.collect())?;
+    let listed = runs.len();
+    if let Some(only) = request.only.as_ref().filter(|only| *only.end() > listed) {
+        bail!(Misuse(format!("--only {}: the list has {listed} runs", only.end())));
     }
-    let among = |names: &[String], name: &String| names.is_empty() || names.contains(name);
     runs.retain(|run| {
         request.only.as_ref().is_none_or(|only| only.contains(&run.number))
-            && among(&request.configurations, &run.configuration)
-            && among(&request.domains, &run.task.domain)
+            && configurations.contains(&run.configuration)
+            && domains.contains(&run.task.domain)
     });
+    if runs.is_empty() {
+        bail!(Misuse(format!(
+            "none of the {listed} runs is left: no configuration chosen runs on a domain chosen, \
+             or --only has other runs; --dry-run without them lists all"
+        )));
+    }
     Ok(runs)
 }
 
-fn check_names(option: &str, names: &[String], known: BTreeSet<&str>) -> Result<()> {
-    for name in names {
-        if !known.contains(name.as_str()) {
-            let known: Vec<_> = known.into_iter().collect();
-            bail!("{option} {name}: the experiment has: {}", known.join(", "));
+/// The names chosen; all if none is given.
+///
+/// Names are separated by commas, but may hold some themselves: the longest that is known counts.
+fn choose(option: &str, given: &[String], known: BTreeSet<String>) -> Result<BTreeSet<String>> {
+    if given.is_empty() {
+        return Ok(known);
+    }
+    let mut chosen = BTreeSet::new();
+    for list in given {
+        let mut rest = Some(list.as_str());
+        while let Some(text) = rest {
+            let ends = text.match_indices(',').map(|(end, _)| end).chain([text.len()]);
+            let longest = ends.filter(|&end| known.contains(&text[..end])).last();
+            let Some(end) = longest else {
+                let wrong = text.split(',').next().unwrap_or_default();
+                let known: Vec<_> = known.into_iter().collect();
+                let known = known.join("; ");
+                bail!(Misuse(format!("{option} {wrong}: the experiment has: {known}")));
+            };
+            chosen.insert(text[..end].to_owned());
+            rest = text[end..].strip_prefix(',');
         }
     }
-    Ok(())
+    Ok(chosen)
 }
+
+/// What was asked for makes no sense, whatever the files hold.
+#[derive(Debug)]
+pub struct Misuse(pub(crate) String);
+
+impl std::fmt::Display for Misuse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Misuse {}
 
 /// Executes the runs that have no result yet; stops early, and cleanly, when `stop` is raised.
 pub fn run_all(
@@ -146,10 +176,13 @@ pub fn run_all(
         let listed = runs.len();
         runs.retain(has_model);
         let left_out = listed - runs.len();
+        if runs.is_empty() {
+            bail!(Misuse(format!("--skip-missing-models leaves none of the {listed} runs")));
+        }
         notify(Event::Note(format!("{left_out} runs left out, whose model files are not there")));
     }
     hash_models(&mut runs)?;
-    let jobs = request.jobs.unwrap_or_else(machine::cores).max(1);
+    let jobs = request.jobs.map_or_else(machine::cores, NonZeroUsize::get);
     preflight::check_folder(folder, runs.len(), jobs)?;
     describe(experiment, folder, notify)?;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// Reads `90`, `90s`, `1.5m`, `2h` or `200ms`.
 pub fn parse_duration(text: &str) -> Result<Duration> {
@@ -32,6 +32,21 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
     };
     Ok((number * scale) as u64)
 }
+
+/// Reads a memory limit, which is hardly ever meant to be a few bytes.
+pub fn parse_memory(text: &str) -> Result<u64> {
+    let bytes = parse_bytes(text)?;
+    ensure!(
+        bytes >= LEAST_MEMORY,
+        "`{text}` is {}, and nothing runs in less than {}: is a unit missing, as in 512MiB?",
+        show_bytes(bytes),
+        show_bytes(LEAST_MEMORY)
+    );
+    Ok(bytes)
+}
+
+/// No limit is below this.
+const LEAST_MEMORY: u64 = 1 << 20;
 
 fn split_unit(text: &str) -> Result<(f64, &str)> {
     let text = text.trim();

@@ -4,20 +4,21 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use planner::abstraction::{
-    Abstractions, INFINITY, PatternId, PatternLimits, interesting_patterns,
-};
+use planner::abstraction::{Abstractions, INFINITY, PatternId, PatternLimits};
 use planner::partition::{
-    CostPartitioning, Ocp, PartitionScratch, Partitioner, Saturated, Uniform,
+    CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner, Saturated, Uniform,
 };
 use planner::task::{Fact, OpId, Task, Value};
 use svg::Element;
 
-use crate::heuristic::Resources;
+use crate::heuristic::projections;
 use crate::learned::LearnedArgs;
+use crate::watch::Run;
 
 /// Operators beyond this many are left out of the picture.
 const MOST_OPERATORS: usize = 600;
+/// Optimal to within this share.
+const GAP: f64 = 1e-5;
 /// The side of a cell in pixels.
 const CELL: f64 = 9.0;
 
@@ -41,16 +42,20 @@ pub(super) fn explain(
     state: &[Value],
     learned: &LearnedArgs,
     file: Option<&Path>,
+    run: &Run,
 ) -> anyhow::Result<()> {
-    let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    let abstractions = Abstractions::new(task, &patterns);
+    let left = run.resources().beside(task);
+    let note = &mut |note| eprintln!("{note}");
+    let abstractions = projections(task, 2, &PatternLimits::default(), &left, note);
     if abstractions.is_dead_end(state) {
         println!("the state is a dead end: some projection cannot reach the goal");
         return Ok(());
     }
-    let mut lcp = learned.partitioner(task, &abstractions, &Resources::default())?;
+    let mut lcp = learned.partitioner(task, &abstractions, &left)?;
     let mut scp = Saturated::new(&abstractions);
-    let mut ocp = Ocp::new(&abstractions);
+    // The optimum itself: a search is content when rounding up makes no difference any more.
+    let optimal = OcpConfig { gap: Some(GAP), ..OcpConfig::default() };
+    let mut ocp = Ocp::with_config(&abstractions, optimal);
     let mut uniform = Uniform::new(&abstractions);
     let partitioners: [&mut dyn Partitioner; 4] = [&mut uniform, &mut scp, &mut ocp, &mut lcp];
     let mut splits = Vec::new();
@@ -61,10 +66,14 @@ pub(super) fn explain(
             splits.push(Split { name, partitioning, distances });
         }
     }
+    let optimum = ocp.bounds().upper;
     println!("{} patterns; the bound of each partitioning at the state:", abstractions.len());
     for split in &splits {
-        println!("  {:<8} {}", split.name, number(split.total()));
+        let share = split.total().filter(|_| optimum > 0.0).map(|h| 100.0 * h / optimum);
+        let share = share.map_or(String::new(), |share| format!("  {share:.1} %"));
+        println!("  {:<8} {}{share}", split.name, number(split.total()));
     }
+    println!("No partitioning among these patterns has a bound above {}.", number(Some(optimum)));
     let Some(file) = file else { return Ok(()) };
     let split = splits.last().context("a prediction always exists")?;
     let operators = shown_operators(&abstractions, task);

@@ -30,6 +30,9 @@ pub const COST_SCALE: u32 = 1 << 16;
 /// The most transitions that are stored, in all projections together: about half a gibibyte.
 pub const MAX_TRANSITIONS: usize = 16_000_000;
 
+/// About how many bytes a stored transition takes, in either direction and for saturation.
+const BYTES_PER_TRANSITION: usize = 32;
+
 /// Sums of distances stay below this.
 const LIMIT: u64 = 1 << 31;
 
@@ -59,12 +62,31 @@ impl Abstractions {
     ///
     /// Leaves out projections with which more than [`MAX_TRANSITIONS`] would have to be stored.
     pub fn new(task: &Task, patterns: &[Pattern]) -> Arc<Abstractions> {
+        Abstractions::within(task, patterns, usize::MAX)
+    }
+
+    /// As [`Abstractions::new`], but also leaves out projections that do not fit into a number of
+    /// bytes with those before them, and stops when hardly anything is left of these.
+    pub fn within(task: &Task, patterns: &[Pattern], max_bytes: usize) -> Arc<Abstractions> {
         let index = EffectIndex::new(task);
-        let mut room = MAX_TRANSITIONS;
-        let mut projections = Vec::with_capacity(patterns.len());
+        let mut transitions = MAX_TRANSITIONS;
+        let mut bytes = max_bytes.saturating_sub(index.memory_bytes());
+        let mut projections = Vec::new();
         for pattern in patterns {
-            if let Some(projection) = Projection::within(task, pattern, &index, room) {
-                room -= projection.num_stored_transitions();
+            if bytes <= max_bytes / 64 {
+                break;
+            }
+            // What a state takes at least: its distance, and its rows in both directions.
+            let states = pattern.num_states(task).saturating_mul(12);
+            let room = bytes.saturating_sub(states) / BYTES_PER_TRANSITION;
+            if room == 0 {
+                continue;
+            }
+            let projection = Projection::within(task, pattern, &index, transitions.min(room));
+            let fits = |projection: &Projection| bytes_of(projection) <= bytes;
+            if let Some(projection) = projection.filter(fits) {
+                transitions -= projection.num_stored_transitions();
+                bytes -= bytes_of(&projection);
                 projections.push(projection);
             }
         }
@@ -210,6 +232,12 @@ impl Abstractions {
         let distances: usize = self.distances.iter().map(|d| 4 * d.len()).sum();
         projections + distances + 8 * self.operator_pairs.len() + 8 * self.costs.len()
     }
+}
+
+/// What a projection takes in a collection: itself, its distances, and its pairs.
+fn bytes_of(projection: &Projection) -> usize {
+    let pairs = projection.relevant_operators().len();
+    size_of::<Projection>() + projection.memory_bytes() + 4 * projection.num_states() + 12 * pairs
 }
 
 fn in_units(cost: Cost, divisor: Cost) -> Distance {

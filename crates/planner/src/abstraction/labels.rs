@@ -31,6 +31,11 @@ impl EffectIndex {
         EffectIndex(index)
     }
 
+    /// Bytes of heap memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.0.iter().map(|operators| size_of_val(&**operators)).sum()
+    }
+
     /// The operators with an effect on the pattern, in ascending order.
     fn operators(&self, pattern: &Pattern) -> Vec<OpId> {
         let of_variables = pattern.variables().iter().flat_map(|var| &self.0[var.index()]);

@@ -191,6 +191,17 @@ impl Collection<'_> {
     }
 }
 
+/// Adds a variable; before a list grows, repetitions are removed, so that its length follows the
+/// number of variables and not that of operators.
+fn push_once(neighbours: &mut Vec<VarId>, var: VarId) {
+    if neighbours.len() == neighbours.capacity() {
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        neighbours.reserve(neighbours.len() + 4);
+    }
+    neighbours.push(var);
+}
+
 /// Which variables influence which, through single operators.
 struct CausalGraph {
     /// For each v the u such that some operator has an effect on v and a precondition on u, or the
@@ -212,15 +223,17 @@ impl CausalGraph {
             for (eff, condition) in plain.chain(conditional) {
                 let conditions = operator.pre.iter().chain(condition);
                 for pre in conditions.filter(|pre| pre.var != eff && !task.is_derived(pre.var)) {
-                    eff_to_pre[eff.index()].push(pre.var);
-                    successors[pre.var.index()].push(eff);
+                    push_once(&mut eff_to_pre[eff.index()], pre.var);
+                    push_once(&mut successors[pre.var.index()], eff);
                 }
             }
             let mut affected: Vec<VarId> = operator.affected().collect();
             affected.sort_unstable();
             affected.dedup();
             for &eff in &affected {
-                successors[eff.index()].extend(affected.iter().filter(|&&other| other != eff));
+                for &other in affected.iter().filter(|&&other| other != eff) {
+                    push_once(&mut successors[eff.index()], other);
+                }
             }
         }
         for neighbours in eff_to_pre.iter_mut().chain(&mut successors) {

@@ -63,7 +63,7 @@ pub fn zero_one_partitionings(
     let most =
         config.max_bytes / (4 * (abstractions.num_states() + abstractions.num_pairs())).max(1);
     let mut greedy = GreedyOrders::new(abstractions, super::scp::SEED);
-    let mut climb = Climb::new(abstractions, &task.initial);
+    let mut climb = Climb::new(abstractions);
     let mut walks = Walks {
         task,
         abstractions,
@@ -165,30 +165,35 @@ struct Climb<'a> {
     abstractions: &'a Arc<Abstractions>,
     /// The rank of the state in each projection, by pattern.
     ranks: Vec<u32>,
-    /// By position: the costs that remain before it.
-    remaining: Vec<Vec<Distance>>,
+    /// By operator: the first position in the order where it is relevant, which receives its cost.
+    receivers: Vec<usize>,
     /// By position: the distance of the state.
     distances: Vec<Distance>,
+    /// The costs that remain at a position.
+    remaining: Vec<Distance>,
     scratch: PartitionScratch,
 }
 
+/// The receiver of operators that are relevant nowhere, or not yet known to be.
+const NOWHERE: usize = usize::MAX;
+
 impl<'a> Climb<'a> {
-    fn new(abstractions: &'a Arc<Abstractions>, state: &[Value]) -> Climb<'a> {
-        let mut climb = Climb {
+    fn new(abstractions: &'a Arc<Abstractions>) -> Climb<'a> {
+        Climb {
             abstractions,
             ranks: Vec::new(),
-            remaining: vec![abstractions.costs().to_vec(); abstractions.len() + 1],
+            receivers: vec![NOWHERE; abstractions.num_operators()],
             distances: vec![0; abstractions.len()],
+            remaining: abstractions.costs().to_vec(),
             scratch: PartitionScratch::default(),
-        };
-        climb.start(state, &[]);
-        climb
+        }
     }
 
     /// Goes to a state and an order.
     fn start(&mut self, state: &[Value], order: &[PatternId]) {
         let projections = self.abstractions.projections();
         self.ranks = projections.iter().map(|p| p.abstract_state(state)).collect();
+        self.receivers.fill(NOWHERE);
         self.evaluate(order, 0, order.len());
     }
 
@@ -196,21 +201,36 @@ impl<'a> Climb<'a> {
         self.distances.iter().map(|&d| u64::from(d)).sum()
     }
 
-    /// Brings the positions from..to up to date.
+    /// Computes the costs that remain before a position.
+    fn remain(&mut self, position: usize) {
+        let costs = self.abstractions.costs().iter().zip(&self.receivers);
+        for (remaining, (&cost, &receiver)) in self.remaining.iter_mut().zip(costs) {
+            *remaining = if receiver >= position { cost } else { 0 };
+        }
+    }
+
+    /// The distance at a position, given the costs that remain; takes those of its operators.
+    fn take(&mut self, pattern: PatternId) -> Distance {
+        let rank = self.ranks[pattern.index()];
+        let d = distance(self.abstractions, pattern, rank, &self.remaining, &mut self.scratch);
+        for o in self.abstractions.projection(pattern).relevant_operators() {
+            self.remaining[o.index()] = 0;
+        }
+        d
+    }
+
+    /// Brings the positions from..to up to date, where other projections stand than before, or
+    /// the same ones in another order.
     fn evaluate(&mut self, order: &[PatternId], from: usize, to: usize) {
+        for receiver in self.receivers.iter_mut().filter(|r| (from..to).contains(*r)) {
+            *receiver = NOWHERE;
+        }
+        self.remain(from);
         for (position, &pattern) in order.iter().enumerate().take(to).skip(from) {
-            let (before, after) = self.remaining.split_at_mut(position + 1);
-            let (before, after) = (&before[position], &mut after[0]);
-            self.distances[position] = distance(
-                self.abstractions,
-                pattern,
-                self.ranks[pattern.index()],
-                before,
-                &mut self.scratch,
-            );
-            after.copy_from_slice(before);
+            self.distances[position] = self.take(pattern);
             for o in self.abstractions.projection(pattern).relevant_operators() {
-                after[o.index()] = 0;
+                let receiver = &mut self.receivers[o.index()];
+                *receiver = (*receiver).min(position);
             }
         }
     }
@@ -221,11 +241,11 @@ impl<'a> Climb<'a> {
         while improved {
             improved = false;
             'pairs: for i in 0..order.len() {
-                budget.spend(self.scratch.take_work());
-                if budget.is_spent() {
-                    return;
-                }
                 for j in i + 1..order.len() {
+                    budget.spend(self.scratch.take_work());
+                    if budget.is_spent() {
+                        return;
+                    }
                     let before: u64 = self.distances[i..=j].iter().map(|&d| u64::from(d)).sum();
                     order.swap(i, j);
                     if self.value_between(order, i, j) > before {
@@ -241,26 +261,18 @@ impl<'a> Climb<'a> {
 
     /// The sum of distances at the positions i..=j of an order that is as before up to i.
     fn value_between(&mut self, order: &[PatternId], i: usize, j: usize) -> u64 {
-        let mut remaining = std::mem::take(&mut self.remaining[self.abstractions.len()]);
-        remaining.copy_from_slice(&self.remaining[i]);
-        let mut sum = 0;
-        for &p in &order[i..=j] {
-            let rank = self.ranks[p.index()];
-            sum += u64::from(distance(self.abstractions, p, rank, &remaining, &mut self.scratch));
-            for o in self.abstractions.projection(p).relevant_operators() {
-                remaining[o.index()] = 0;
-            }
-        }
-        self.remaining[self.abstractions.len()] = remaining;
-        sum
+        self.remain(i);
+        order[i..=j].iter().map(|&pattern| u64::from(self.take(pattern))).sum()
     }
 
     fn partitioning(&self, order: &[PatternId]) -> CostPartitioning {
         let mut costs = vec![0; self.abstractions.num_pairs()];
-        for (&p, remaining) in order.iter().zip(&self.remaining) {
+        for (position, &p) in order.iter().enumerate() {
             let operators = self.abstractions.projection(p).relevant_operators();
             for (cost, o) in costs[self.abstractions.pairs(p)].iter_mut().zip(operators) {
-                *cost = remaining[o.index()];
+                if self.receivers[o.index()] == position {
+                    *cost = self.abstractions.costs()[o.index()];
+                }
             }
         }
         CostPartitioning::new(self.abstractions, 1, costs)

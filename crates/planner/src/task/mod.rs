@@ -246,6 +246,13 @@ impl Task {
         (0..self.operators.len()).map(OpId::from)
     }
 
+    /// About how many bytes of memory the operators take, which is most of a large task.
+    pub fn operator_bytes(&self) -> usize {
+        let facts = |o: &Operator| size_of_val(&*o.pre) + size_of_val(&*o.eff);
+        let of_operator = |o: &Operator| size_of::<Operator>() + size_of_val(&*o.args) + facts(o);
+        self.operators.iter().map(of_operator).sum()
+    }
+
     /// The value the goal requires of `var`, if it requires one.
     pub fn goal_on(&self, var: VarId) -> Option<Value> {
         self.goal.iter().find(|fact| fact.var == var).map(|fact| fact.value)

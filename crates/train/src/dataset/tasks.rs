@@ -90,7 +90,8 @@ fn read(path: &Path) -> Result<Vec<u8>, TaskError> {
 
 fn is_task(path: &Path) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    let is_domain = path.file_stem().is_some_and(|stem| stem == "domain");
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let is_domain = stem.starts_with("domain") || stem.ends_with("-domain");
     matches!(extension, "pddl" | "sas") && !is_domain
 }
 

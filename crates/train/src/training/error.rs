@@ -12,7 +12,9 @@ use super::checkpoint::CheckpointError;
 #[derive(Debug, Error)]
 pub enum TrainError {
     /// There is no usable state.
-    #[error("no {0} states (dead ends and goal states do not count)")]
+    #[error(
+        "no {0} states (dead ends and goal states do not count): sample more tasks, or longer walks"
+    )]
     NoStates(&'static str),
     /// The loss needs labels.
     #[error(
