@@ -26,7 +26,16 @@ pub(super) enum GoalStatus {
 
 /// Removes unreachable values; the second result are the values that always hold.
 pub(super) fn remove_unreachable(task: &mut FdrTask) -> (GoalStatus, Vec<Fact>) {
-    let (renaming, new_init) = renaming(task);
+    let (renaming, new_init) = loop {
+        let (renaming, init) = renaming(task);
+        let possible = |f: &Fact| renaming[f.var.index()][f.value as usize] != Renamed::AlwaysFalse;
+        // An axiom that never applies may be all that reaches a value.
+        let before = task.axioms.len();
+        task.axioms.retain(|axiom| axiom.condition.iter().all(possible));
+        if task.axioms.len() == before {
+            break (renaming, init);
+        }
+    };
     let rename = |fact: Fact| renaming[fact.var.index()][fact.value as usize];
 
     let mut constant = Vec::new();
