@@ -18,6 +18,7 @@ use planner::task::Task;
 use planner::work::{SECOND, Work};
 
 use crate::learned::LearnedArgs;
+use crate::memory;
 use crate::units::parse_duration;
 
 /// The name of a heuristic.
@@ -60,10 +61,11 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// What is left when the task is there: its operators stand in memory as such, packed for the
-    /// search, and in the generator of successors.
+    /// What is left when the task is there: its operators will also stand in memory packed for the
+    /// search and in the generator of successors.
     pub(crate) fn beside(self, task: &Task) -> Resources {
-        let left = |bytes: usize| bytes.saturating_sub(3 * task.operator_bytes());
+        let taken = memory::resident().max(memory::in_use()) + 2 * task.operator_bytes();
+        let left = |bytes: usize| bytes.saturating_sub(taken);
         Resources { memory_bytes: self.memory_bytes.map(left), ..self }
     }
 }

@@ -135,8 +135,8 @@ fn choose(option: &str, given: &[String], known: BTreeSet<String>) -> Result<BTr
     for list in given {
         let mut rest = Some(list.as_str());
         while let Some(text) = rest {
-            let ends = text.match_indices(',').map(|(end, _)| end).chain([text.len()]);
-            let longest = ends.filter(|&end| known.contains(&text[..end])).last();
+            let mut ends = text.match_indices(',').map(|(end, _)| end).chain([text.len()]);
+            let longest = ends.rfind(|&end| known.contains(&text[..end]));
             let Some(end) = longest else {
                 let wrong = text.split(',').next().unwrap_or_default();
                 let known: Vec<_> = known.into_iter().collect();

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::fixture::{Fixture, apportion, fail, succeed};
+use crate::fixture::{Fixture, apportion, fail, refuse, succeed};
 
 #[test]
 fn an_unwritable_folder_is_reported_first() {
@@ -63,11 +63,11 @@ fn mistakes_on_the_command_line_are_named() {
     let fixture = Fixture::new();
     for (arguments, part) in [
         (["--only", "25"], "the list has 24 runs"),
-        (["--configurations", "best"], "the experiment has: blind, good"),
-        (["--domains", "three"], "the experiment has: one, two"),
+        (["--configurations", "best"], "the experiment has: blind; good"),
+        (["--domains", "three"], "the experiment has: one; two"),
         (["--set", "task=x"], "[parameters] has: good, tasks, time"),
     ] {
-        let error = fail(&mut fixture.run("results", &arguments));
+        let error = refuse(&mut fixture.run("results", &arguments));
         assert!(error.contains(part), "{error}");
     }
     let error = fail(apportion().args(["experiment", "run", "nowhere.toml"]));

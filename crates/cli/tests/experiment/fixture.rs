@@ -162,10 +162,19 @@ pub(crate) fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// Runs a command that must fail, and returns what it printed as errors.
+/// Runs a command that must fail for its files, and returns what it printed as errors.
 pub(crate) fn fail(command: &mut Command) -> String {
+    end_with(31, command)
+}
+
+/// Runs a wrong command line, and returns what it printed as errors.
+pub(crate) fn refuse(command: &mut Command) -> String {
+    end_with(36, command)
+}
+
+fn end_with(code: i32, command: &mut Command) -> String {
     let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(31), "{command:?}");
+    assert_eq!(output.status.code(), Some(code), "{command:?}");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

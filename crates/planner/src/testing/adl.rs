@@ -163,7 +163,9 @@ impl Writer {
             let objects: Vec<&String> = self.objects.iter().filter(fits).map(|o| &o.0).collect();
             let extend = |args: Vec<String>| {
                 let objects = objects.clone();
-                objects.into_iter().map(move |o| [args.as_slice(), &[o.clone()]].concat())
+                objects
+                    .into_iter()
+                    .map(move |o| [args.as_slice(), std::slice::from_ref(o)].concat())
             };
             out = out.into_iter().flat_map(extend).collect();
         }
