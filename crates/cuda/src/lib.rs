@@ -1,7 +1,7 @@
 //! The network's passes on an NVIDIA GPU, for `apportion train --engine cuda`.
 //!
-//! Shape, parameters and distinct tokens are those of [`lcp::network`]; [`network`] is its forward
-//! and backward pass in operations of burn, and [`Gpu`] puts them to work in the training loop of
+//! Shape, parameters and distinct tokens are those of [`lcp::network`]; `network` is its forward
+//! and backward pass in operations of burn, and `Gpu` puts them to work in the training loop of
 //! [`lcp::training`].
 //! Losses and the optimiser stay on the CPU.
 //!

@@ -91,7 +91,7 @@ pub struct Origin {
 /// One line: what was run, and how it ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Record {
-    /// [`FORMAT`].
+    /// `FORMAT`.
     pub format: u32,
     /// The run's number in the list of runs; 0 for imported results.
     pub run: usize,
