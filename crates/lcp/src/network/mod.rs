@@ -302,7 +302,7 @@ pub struct Tape {
     hidden_0: Vec<f32>,
     hidden_1: Vec<f32>,
     hidden_mask: Mask,
-    /// S, the score of each last token, [n].
+    /// S, the score of each last token, `[n]`.
     pub scores: Vec<f32>,
 }
 

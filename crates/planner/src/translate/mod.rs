@@ -8,7 +8,7 @@
 //! groups that Fast Downward's translator produces, and its axioms as far as they are needed; no
 //! stage depends on the order of hash tables.
 //! Axioms are not needed for conditions that are conjunctions once static parts are gone, such as
-//! most universal ones ([`derived`]); then there are fewer derived variables than Fast Downward's
+//! most universal ones (`derived`); then there are fewer derived variables than Fast Downward's
 //! task has, often none.
 //! A task without a solution in the delete relaxation becomes a task whose goal is unreachable,
 //! not an error.

@@ -1,6 +1,6 @@
 //! The file of sampled states: compact, versioned, checked, and extendable task by task.
 //!
-//! [`format`] is its bytes, [`tasks`] makes the tasks of a file again.
+//! [`mod@format`] is its bytes, [`tasks`] makes the tasks of a file again.
 //! A file whose last block is cut off, as a kill leaves it, can be continued.
 
 pub mod format;
