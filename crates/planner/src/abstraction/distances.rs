@@ -53,25 +53,20 @@ impl DistanceScratch {
 
     pub(super) fn goal_distances(
         &mut self,
-        projection: &Projection,
+        backward: &Transitions,
+        goals: &[u32],
         label_costs: &[Distance],
         distances: &mut [Distance],
     ) {
-        assert_eq!(label_costs.len(), projection.num_labels());
-        assert_eq!(distances.len(), projection.num_states());
         distances.fill(INFINITY);
-        for &goal in projection.goals() {
+        for &goal in goals {
             distances[goal as usize] = 0;
         }
         let max_cost = label_costs.iter().copied().fold(0, Distance::max);
-        let transitions = &projection.backward;
         if max_cost <= MAX_BUCKET_COST {
-            let sources = projection.goals();
-            self.spread_by_buckets(transitions, sources, label_costs, max_cost, distances, |_| {
-                true
-            });
+            self.spread_by_buckets(backward, goals, label_costs, max_cost, distances, |_| true);
         } else {
-            self.spread_by_heap(transitions, projection.goals(), label_costs, distances, |_| true);
+            self.spread_by_heap(backward, goals, label_costs, distances, |_| true);
         }
     }
 

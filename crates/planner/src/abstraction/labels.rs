@@ -7,24 +7,43 @@
 //! So every transition of the task has its image among these.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::pattern::Pattern;
-use super::transitions::{Digit, Radix, Step};
+use super::transitions::{Digit, Mentions, Radix, Step};
+use crate::csr::Csr;
 use crate::task::{OpId, Operator, Task, Value};
 
-/// For each variable the operators with an effect on it, in ascending order.
+/// For each variable what operators say of it, in ascending order of operators.
 #[derive(Clone, Debug)]
-pub(super) struct EffectIndex(Vec<Vec<OpId>>);
+pub(super) struct EffectIndex(Vec<Vec<Mention>>);
+
+/// That an operator mentions a variable.
+#[derive(Clone, Copy, Debug)]
+struct Mention {
+    operator: OpId,
+    pre: Option<Value>,
+    eff: Option<Value>,
+    /// Whether it has an effect on the variable, perhaps with a condition.
+    affects: bool,
+}
 
 impl EffectIndex {
     pub(super) fn new(task: &Task) -> EffectIndex {
         let mut index = vec![Vec::new(); task.variables.len()];
         for (o, operator) in task.operators.iter().enumerate() {
             let o = OpId::from(o);
-            for var in operator.affected() {
-                let operators: &mut Vec<OpId> = &mut index[var.index()];
-                if operators.last() != Some(&o) {
-                    operators.push(o);
+            let pre = operator.pre.iter().map(|fact| (fact.var, false));
+            for (var, affects) in pre.chain(operator.affected().map(|var| (var, true))) {
+                let mentions: &mut Vec<Mention> = &mut index[var.index()];
+                match mentions.last_mut() {
+                    Some(last) if last.operator == o => last.affects |= affects,
+                    _ => mentions.push(Mention {
+                        operator: o,
+                        pre: operator.pre_on(var),
+                        eff: operator.eff_on(var),
+                        affects,
+                    }),
                 }
             }
         }
@@ -33,16 +52,12 @@ impl EffectIndex {
 
     /// Bytes of heap memory.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.0.iter().map(|operators| size_of_val(&**operators)).sum()
+        self.0.iter().map(|mentions| size_of_val(&**mentions)).sum()
     }
 
-    /// The operators with an effect on the pattern, in ascending order.
-    fn operators(&self, pattern: &Pattern) -> Vec<OpId> {
-        let of_variables = pattern.variables().iter().flat_map(|var| &self.0[var.index()]);
-        let mut operators: Vec<OpId> = of_variables.copied().collect();
-        operators.sort_unstable();
-        operators.dedup();
-        operators
+    /// How many mentions [`group_operators`] looks at.
+    pub(super) fn num_mentions(&self, pattern: &Pattern) -> usize {
+        pattern.variables().iter().map(|var| self.0[var.index()].len()).sum()
     }
 }
 
@@ -50,10 +65,12 @@ impl EffectIndex {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Signature {
     /// By variable of the pattern.
-    on: Box<[Condition]>,
+    on: Conditions,
     /// In the order of the operator, without repetitions in a row.
     conditional: Box<[PatternEffect]>,
 }
+
+type Conditions = SmallVec<[Condition; 4]>;
 
 /// What an operator says of one variable of the pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -73,70 +90,112 @@ struct PatternEffect {
     value: Value,
 }
 
+/// Operators with an effect on a pattern, grouped by what they say of it.
+pub(super) struct Groups {
+    pub(super) signatures: Vec<Signature>,
+    /// The operators in ascending order, each with the number of its group.
+    pub(super) members: Vec<(usize, OpId)>,
+}
+
+impl Groups {
+    /// The relevant operators by label, and the state-changing transitions of the labels.
+    pub(super) fn labels(&self, radix: &Radix) -> (Csr<OpId>, Vec<Step>) {
+        let mut steps = Vec::new();
+        let mut label_of = Vec::with_capacity(self.signatures.len());
+        let mut num_labels = 0;
+        for signature in &self.signatures {
+            let before = steps.len();
+            signature.push_steps(radix, num_labels as u32, &mut steps);
+            label_of.push((steps.len() > before).then_some(num_labels));
+            num_labels += usize::from(steps.len() > before);
+        }
+        let relevant = |&(group, o): &(usize, OpId)| Some((label_of[group]?, o));
+        (Csr::sorted(num_labels, self.members.iter().filter_map(relevant)), steps)
+    }
+}
+
 /// The operators with an effect on the pattern, grouped by what they say of it, in order of
 /// first occurrence.
-pub(super) fn group_operators(
-    task: &Task,
-    pattern: &Pattern,
-    index: &EffectIndex,
-) -> Vec<(Signature, Vec<OpId>)> {
-    let mut groups: Vec<(Signature, Vec<OpId>)> = Vec::new();
-    let mut index_of = FxHashMap::default();
-    for o in index.operators(pattern) {
-        let signature = Signature::new(task.operator(o), pattern);
-        let i = *index_of.entry(signature.clone()).or_insert_with(|| {
-            groups.push((signature, Vec::new()));
-            groups.len() - 1
+pub(super) fn group_operators(task: &Task, pattern: &Pattern, index: &EffectIndex) -> Groups {
+    let vars = pattern.variables();
+    let mut lists: SmallVec<[&[Mention]; 8]> = SmallVec::new();
+    lists.extend(vars.iter().map(|var| &index.0[var.index()][..]));
+    let mut groups = Groups { signatures: Vec::new(), members: Vec::new() };
+    let mut index_of: FxHashMap<Signature, usize> = FxHashMap::default();
+    let mut on: Conditions = SmallVec::new();
+    // A merge of the lists of the variables.
+    while let Some(next) = lists.iter().filter_map(|list| list.first()).map(|m| m.operator).min() {
+        on.clear();
+        let mut affects = false;
+        for list in &mut lists {
+            match list.first() {
+                Some(mention) if mention.operator == next => {
+                    affects |= mention.affects;
+                    on.push(Condition { pre: mention.pre, eff: mention.eff });
+                    *list = &list[1..];
+                }
+                _ => on.push(Condition::default()),
+            }
+        }
+        if !affects {
+            continue;
+        }
+        let conditional = conditional_effects(task.operator(next), pattern, &on);
+        let signature = Signature { on: on.clone(), conditional };
+        let group = *index_of.entry(signature).or_insert_with_key(|signature| {
+            groups.signatures.push(signature.clone());
+            groups.signatures.len() - 1
         });
-        groups[i].1.push(o);
+        groups.members.push((group, next));
     }
     groups
 }
 
-impl Signature {
-    fn new(operator: &Operator, pattern: &Pattern) -> Signature {
-        let on = |&var| Condition { pre: operator.pre_on(var), eff: operator.eff_on(var) };
-        let on: Box<[Condition]> = pattern.variables().iter().map(on).collect();
-        let mut conditional: Vec<PatternEffect> = Vec::new();
-        for effect in &operator.conditional {
-            let Some(digit) = pattern.position(effect.fact.var) else { continue };
-            let inside = |fact: &crate::task::Fact| Some((pattern.position(fact.var)?, fact.value));
-            let condition: Box<[(usize, Value)]> =
-                effect.condition.iter().filter_map(inside).collect();
-            // A precondition may settle part of the condition.
-            if condition.iter().any(|&(i, value)| on[i].pre.is_some_and(|pre| pre != value)) {
-                continue;
-            }
-            let certain = condition.len() == effect.condition.len();
-            let effect = PatternEffect { condition, certain, digit, value: effect.fact.value };
-            if conditional.last() != Some(&effect) {
-                conditional.push(effect);
-            }
+/// The conditional effects of an operator on a pattern.
+fn conditional_effects(
+    operator: &Operator,
+    pattern: &Pattern,
+    on: &[Condition],
+) -> Box<[PatternEffect]> {
+    let mut conditional: Vec<PatternEffect> = Vec::new();
+    for effect in &operator.conditional {
+        let Some(digit) = pattern.position(effect.fact.var) else { continue };
+        let inside = |fact: &crate::task::Fact| Some((pattern.position(fact.var)?, fact.value));
+        let condition: Box<[(usize, Value)]> = effect.condition.iter().filter_map(inside).collect();
+        // A precondition may settle part of the condition.
+        if condition.iter().any(|&(i, value)| on[i].pre.is_some_and(|pre| pre != value)) {
+            continue;
         }
-        Signature { on, conditional: conditional.into() }
+        let certain = condition.len() == effect.condition.len();
+        let effect = PatternEffect { condition, certain, digit, value: effect.fact.value };
+        if conditional.last() != Some(&effect) {
+            conditional.push(effect);
+        }
     }
+    conditional.into()
+}
 
-    /// The variables that it mentions, if it is a single one: its transitions are the same
-    /// whatever the values of the others.
-    fn single(&self) -> Option<usize> {
+impl Signature {
+    /// The variables that it mentions: its transitions are the same whatever the others are.
+    fn mentions(&self) -> Mentions {
         let plain = self.on.iter().enumerate();
         let plain = plain.filter(|(_, c)| c.pre.is_some() || c.eff.is_some()).map(|(i, _)| i);
         let conditional = self
             .conditional
             .iter()
             .flat_map(|effect| effect.condition.iter().map(|&(i, _)| i).chain([effect.digit]));
-        let mut mentioned = plain.chain(conditional);
-        let first = mentioned.next()?;
-        mentioned.all(|i| i == first).then_some(first)
+        plain.chain(conditional).fold(Mentions::NONE, Mentions::with)
     }
 
     /// How many steps [`Signature::push_steps`] appends at most.
     pub(super) fn count_steps(&self, radix: &Radix) -> usize {
-        let single = self.single();
-        let digits = self.on.iter().zip(&radix.digits).enumerate();
+        let digits = self.on.iter().zip(radix.mentioned(self.mentions()));
         let sources = digits
-            .filter(|(i, (c, _))| c.pre.is_none() && single.is_none_or(|single| single == *i))
-            .fold(1, |n: usize, (_, (_, digit))| n.saturating_mul(digit.size as usize));
+            .filter(|(c, (_, is_mentioned))| c.pre.is_none() && *is_mentioned)
+            .fold(1, |n: usize, (_, (digit, _))| n.saturating_mul(digit.size as usize));
+        if self.conditional.is_empty() {
+            return sources;
+        }
         let may_happen = |digit: usize| {
             self.conditional.iter().filter(|e| e.digit == digit && !e.certain).count()
         };
@@ -145,19 +204,12 @@ impl Signature {
 
     /// Appends the state-changing transitions of one label.
     pub(super) fn push_steps(&self, radix: &Radix, label: u32, steps: &mut Vec<Step>) {
-        let mut values = Vec::new();
-        if let Some(digit) = self.single() {
-            let Condition { pre, .. } = self.on[digit];
-            let place = radix.digits[digit].place;
-            for from in pre.map_or(0..radix.digits[digit].size, |value| value..value + 1) {
-                self.values_after(radix, from * place, digit, &mut values);
-                let changes = values.iter().filter(|&&to| to != from);
-                steps.extend(changes.map(|&to| Step::Single { digit, from, to, label }));
-            }
-            return;
-        }
-        let free = |(i, c): (usize, &Condition)| c.pre.is_none().then_some(radix.digits[i]);
-        let free: Vec<Digit> = self.on.iter().enumerate().filter_map(free).collect();
+        let mentions = self.mentions();
+        let digits = self.on.iter().zip(radix.mentioned(mentions));
+        let free: SmallVec<[Digit; 8]> = digits
+            .filter(|(c, (_, is_mentioned))| c.pre.is_none() && *is_mentioned)
+            .map(|(_, (digit, _))| digit)
+            .collect();
         let fixed = self.on.iter().zip(&radix.digits);
         let base = fixed.map(|(c, digit)| c.pre.unwrap_or(0) * digit.place).sum();
         if self.conditional.is_empty() {
@@ -169,16 +221,19 @@ impl Signature {
                     }
                 }
                 if from != to {
-                    steps.push(Step::Joint { from, to, label });
+                    steps.push(Step { mentions, from, to, label });
                 }
             });
             return;
         }
-        let (mut targets, mut product) = (Vec::new(), Vec::new());
+        let (mut targets, mut product, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for_each_combination(base, &free, &mut |from| {
             targets.clear();
             targets.push(from);
-            for (i, digit) in radix.digits.iter().enumerate() {
+            for (i, (digit, is_mentioned)) in radix.mentioned(mentions).enumerate() {
+                if !is_mentioned {
+                    continue;
+                }
                 self.values_after(radix, from, i, &mut values);
                 product.clear();
                 for &target in &targets {
@@ -188,7 +243,7 @@ impl Signature {
                 std::mem::swap(&mut targets, &mut product);
             }
             let changes = targets.iter().filter(|&&to| to != from);
-            steps.extend(changes.map(|&to| Step::Joint { from, to, label }));
+            steps.extend(changes.map(|&to| Step { mentions, from, to, label }));
         });
     }
 

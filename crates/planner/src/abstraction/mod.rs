@@ -7,14 +7,17 @@
 //! **Architecture invariant:** nothing here knows how costs are divided.
 //! Every distance is a function of a projection and the costs of its labels.
 
+mod chosen;
 mod collection;
 mod distances;
 mod labels;
+mod levels;
 mod pattern;
 mod projection;
 mod saturation;
 mod transitions;
 
+pub use chosen::{ChosenConfig, chosen_patterns};
 pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS};
 pub use distances::{Distance, DistanceScratch, INFINITY};
 pub use pattern::{Pattern, PatternId, PatternLimits, interesting_patterns};

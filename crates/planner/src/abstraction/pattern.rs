@@ -61,15 +61,15 @@ impl Pattern {
         self.0.iter().fold(1, |n, &var| n.saturating_mul(task.variable(var).domain_size()))
     }
 
-    fn with(&self, var: VarId) -> Pattern {
+    pub(super) fn with(&self, var: VarId) -> Pattern {
         Pattern::new(self.0.iter().copied().chain([var]))
     }
 
-    fn union(&self, other: &Pattern) -> Pattern {
+    pub(super) fn union(&self, other: &Pattern) -> Pattern {
         Pattern::new(self.0.iter().chain(&other.0).copied())
     }
 
-    fn is_disjoint(&self, other: &Pattern) -> bool {
+    pub(super) fn is_disjoint(&self, other: &Pattern) -> bool {
         self.0.iter().all(|&var| !other.contains(var))
     }
 }
@@ -203,17 +203,17 @@ fn push_once(neighbours: &mut Vec<VarId>, var: VarId) {
 }
 
 /// Which variables influence which, through single operators.
-struct CausalGraph {
+pub(super) struct CausalGraph {
     /// For each v the u such that some operator has an effect on v and a precondition on u, or the
     /// effect has a condition on u.
-    eff_to_pre: Vec<Vec<VarId>>,
+    pub(super) eff_to_pre: Vec<Vec<VarId>>,
     /// For each v the u such that some operator has an effect on u, and a precondition or
     /// an effect on v.
-    successors: Vec<Vec<VarId>>,
+    pub(super) successors: Vec<Vec<VarId>>,
 }
 
 impl CausalGraph {
-    fn new(task: &Task) -> CausalGraph {
+    pub(super) fn new(task: &Task) -> CausalGraph {
         let n = task.variables.len();
         let mut eff_to_pre = vec![Vec::new(); n];
         let mut successors = vec![Vec::new(); n];
@@ -244,7 +244,7 @@ impl CausalGraph {
     }
 
     /// The neighbours of the variables of a pattern, outside it, in ascending order.
-    fn neighbours(&self, pattern: &Pattern, arcs: &[Vec<VarId>]) -> Vec<VarId> {
+    pub(super) fn neighbours(&self, pattern: &Pattern, arcs: &[Vec<VarId>]) -> Vec<VarId> {
         let mut neighbours: Vec<VarId> = pattern
             .variables()
             .iter()

@@ -58,21 +58,11 @@ impl Projection {
         }
 
         let groups = group_operators(task, pattern, index);
-        let counts = groups.iter().map(|(signature, _)| signature.count_steps(&radix));
+        let counts = groups.signatures.iter().map(|signature| signature.count_steps(&radix));
         if counts.fold(0, usize::saturating_add) > max_transitions {
             return None;
         }
-
-        let mut operators = Csr::default();
-        let mut steps = Vec::new();
-        for (signature, members) in groups {
-            let label = operators.len() as u32;
-            let before = steps.len();
-            signature.push_steps(&radix, label, &mut steps);
-            if steps.len() > before {
-                operators.push(members);
-            }
-        }
+        let (operators, steps) = groups.labels(&radix);
         let saturation = Saturation::new(&radix, &steps);
         let backward = Transitions::new(&radix, &steps, End::Target);
         let forward = Transitions::new(&radix, &steps, End::Source);
@@ -203,7 +193,9 @@ impl Projection {
         scratch: &mut DistanceScratch,
         distances: &mut [Distance],
     ) {
-        scratch.goal_distances(self, label_costs, distances);
+        assert_eq!(label_costs.len(), self.num_labels());
+        assert_eq!(distances.len(), self.num_states());
+        scratch.goal_distances(&self.backward, &self.goals, label_costs, distances);
     }
 
     /// The distance from one abstract state to every other along paths that end when they reach a
@@ -236,7 +228,14 @@ impl Projection {
         assert_eq!(distances.len(), self.num_states());
         label_costs.clear();
         label_costs.resize(self.num_labels(), 0);
-        self.saturation.saturated_costs(distances, label_costs);
+        self.saturation.saturated_costs(distances, |_| Distance::MAX, label_costs);
+    }
+
+    /// Replaces the costs of labels by the saturated ones, for the goal distances under these
+    /// costs.
+    pub fn saturate(&self, distances: &[Distance], label_costs: &mut Vec<Distance>) {
+        assert_eq!(distances.len(), self.num_states());
+        self.saturation.saturate(distances, label_costs);
     }
 
     /// The number of transitions in memory: those that differ only in variables they do not
@@ -257,7 +256,7 @@ impl Projection {
 }
 
 impl Radix {
-    fn new(task: &Task, pattern: &Pattern) -> Radix {
+    pub(super) fn new(task: &Task, pattern: &Pattern) -> Radix {
         let mut digits = Vec::with_capacity(pattern.len());
         let mut place = 1u32;
         for &var in pattern.variables().iter().rev() {
@@ -271,7 +270,7 @@ impl Radix {
     }
 }
 
-fn goal_states(task: &Task, pattern: &Pattern, radix: &Radix) -> Vec<u32> {
+pub(super) fn goal_states(task: &Task, pattern: &Pattern, radix: &Radix) -> Vec<u32> {
     let mut base = 0;
     let mut free = Vec::new();
     for (&var, &digit) in pattern.variables().iter().zip(&radix.digits) {

@@ -1,11 +1,10 @@
 //! The transitions of a projection, by the state at one of their ends.
 //!
-//! An operator that mentions only one variable of the pattern has the same transitions whatever
-//! the other variables are.
-//! Such transitions are stored once per value of that variable, as a difference of ranks, and
-//! shared by all states with that value; only transitions that depend on several variables are
-//! stored state by state.
-//! For a pair of variables with n values each this takes O(n²) instead of O(n³) memory.
+//! An operator has the same transitions whatever the variables are that it does not mention.
+//! Such transitions are stored once per combination of values of the variables that are mentioned,
+//! as a difference of ranks, and shared by all states with these values.
+//! For a pair of variables with n values each this takes O(n²) instead of O(n³) memory, for
+//! larger patterns O(operators) as long as operators mention few variables.
 
 use crate::csr::Csr;
 use crate::task::Value;
@@ -53,13 +52,53 @@ impl Digit {
     }
 }
 
+impl Radix {
+    /// The digits, each with whether it is mentioned.
+    pub(super) fn mentioned(&self, mentions: Mentions) -> impl Iterator<Item = (Digit, bool)> {
+        let digits = self.digits.iter().enumerate();
+        digits.map(move |(i, &digit)| (digit, mentions.contains(i)))
+    }
+}
+
+/// A set of variables of a pattern, numbered within it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Mentions(u64);
+
+impl Mentions {
+    pub(super) const NONE: Mentions = Mentions(0);
+
+    /// All variables of a pattern.
+    pub(super) fn all(radix: &Radix) -> Mentions {
+        match radix.digits.len() {
+            n @ 0..64 => Mentions((1 << n) - 1),
+            _ => Mentions(u64::MAX),
+        }
+    }
+
+    /// With one more variable; beyond the 64th, which few patterns have, all are taken together.
+    pub(super) fn with(self, digit: usize) -> Mentions {
+        if digit < 64 { Mentions(self.0 | 1 << digit) } else { Mentions(u64::MAX) }
+    }
+
+    pub(super) fn contains(self, digit: usize) -> bool {
+        digit >= 64 || self.0 >> digit & 1 == 1
+    }
+
+    /// The variable that is mentioned if it is one.
+    pub(super) fn single(self) -> Option<usize> {
+        self.0.is_power_of_two().then_some(self.0.trailing_zeros() as usize)
+    }
+}
+
 /// A set of transitions with the same label that differ only in variables they do not mention.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
-    /// Changes variable number `digit` of the pattern, whatever the values of the others.
-    Single { digit: usize, from: Value, to: Value, label: u32 },
-    /// Leads from one abstract state to another.
-    Joint { from: u32, to: u32, label: u32 },
+pub(super) struct Step {
+    pub(super) mentions: Mentions,
+    /// The source where all variables that are not mentioned are 0.
+    pub(super) from: u32,
+    /// The target where they are.
+    pub(super) to: u32,
+    pub(super) label: u32,
 }
 
 /// Which end of the transitions they are looked up by.
@@ -71,49 +110,58 @@ pub(super) enum End {
     Target,
 }
 
+/// The rows of steps that mention the same variables.
+struct Block {
+    mentions: Mentions,
+    first_row: u32,
+    /// How many rows further the next value of each variable is.
+    weights: Vec<u32>,
+    /// How many transitions a step stands for.
+    transitions: usize,
+}
+
+impl Block {
+    fn row(&self, radix: &Radix, state: u32) -> u32 {
+        let digits = radix.digits.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0);
+        self.first_row + digits.map(|(digit, weight)| digit.of(state) * weight).sum::<u32>()
+    }
+}
+
 impl Transitions {
     /// Arranges the steps by the given end.
     pub(super) fn new(radix: &Radix, steps: &[Step], end: End) -> Transitions {
-        // Row numbers: the values of the first variable, of the second, …, then the states.
-        let mut first_row = Vec::with_capacity(radix.digits.len());
-        let mut num_rows = 0;
-        for digit in &radix.digits {
-            first_row.push(num_rows);
-            num_rows += digit.size;
+        let (blocks, num_rows) = blocks(radix, steps);
+        let mut len = 0;
+        let mut last = 0;
+        let mut places = Vec::with_capacity(steps.len());
+        for step in steps {
+            if blocks[last].mentions != step.mentions {
+                let found = blocks.binary_search_by_key(&step.mentions, |block| block.mentions);
+                last = found.expect("every step has a block");
+            }
+            len += blocks[last].transitions;
+            let (here, there) =
+                if end == End::Source { (step.from, step.to) } else { (step.to, step.from) };
+            let arc = Arc { delta: there.wrapping_sub(here), label: step.label };
+            places.push((blocks[last].row(radix, here) as usize, arc));
         }
-        let has_joint = steps.iter().any(|step| matches!(step, Step::Joint { .. }));
-        let first_joint_row = num_rows;
-        if has_joint {
-            num_rows += radix.num_states;
-        }
+        let arcs = Csr::sorted(num_rows, places.iter().copied());
 
-        let placed = |step: &Step| -> (usize, Arc) {
-            let (row_of, here, there, place, label) = match *step {
-                Step::Single { digit, from, to, label } => {
-                    (first_row[digit], from, to, radix.digits[digit].place, label)
-                }
-                Step::Joint { from, to, label } => (first_joint_row, from, to, 1, label),
-            };
-            let (here, there) = if end == End::Source { (here, there) } else { (there, here) };
-            let delta = there.wrapping_sub(here).wrapping_mul(place);
-            ((row_of + here) as usize, Arc { delta, label })
-        };
-
-        let arcs = Csr::sorted(num_rows as usize, steps.iter().map(placed));
-
-        let width = radix.digits.len() + usize::from(has_joint);
+        // The rows of the states in which the first digits are 0, for fewer and fewer of these.
+        let width = blocks.len();
         let mut rows = Vec::with_capacity(width * radix.num_states as usize);
-        for state in 0..radix.num_states {
-            for (digit, first) in radix.digits.iter().zip(&first_row) {
-                rows.push(first + digit.of(state));
-            }
-            if has_joint {
-                rows.push(first_joint_row + state);
+        rows.extend(blocks.iter().map(|block| block.first_row));
+        for (i, digit) in radix.digits.iter().enumerate().rev() {
+            let count = rows.len();
+            for value in 1..digit.size {
+                for start in (0..count).step_by(width.max(1)) {
+                    for (j, block) in blocks.iter().enumerate() {
+                        rows.push(rows[start + j] + value * block.weights[i]);
+                    }
+                }
             }
         }
-        let mut transitions = Transitions { rows, width, arcs, len: 0 };
-        transitions.len = (0..radix.num_states).map(|state| transitions.degree(state)).sum();
-        transitions
+        Transitions { rows, width, arcs, len }
     }
 
     /// The number of transitions.
@@ -141,4 +189,31 @@ impl Transitions {
     pub(super) fn memory_bytes(&self) -> usize {
         4 * self.rows.len() + self.arcs.memory_bytes()
     }
+}
+
+/// A block for each set of variables that steps mention, and the number of all rows.
+fn blocks(radix: &Radix, steps: &[Step]) -> (Vec<Block>, usize) {
+    let mut all: Vec<Mentions> = Vec::new();
+    for step in steps {
+        if all.last() != Some(&step.mentions) && !all.contains(&step.mentions) {
+            all.push(step.mentions);
+        }
+    }
+    all.sort_unstable();
+    let mut num_rows: u32 = 0;
+    let block = |mentions: Mentions| {
+        let first_row = num_rows;
+        let mut size = 1;
+        let mut weights = vec![0; radix.digits.len()];
+        for (i, digit) in radix.digits.iter().enumerate().rev() {
+            if mentions.contains(i) {
+                weights[i] = size;
+                size *= digit.size;
+            }
+        }
+        num_rows = num_rows.checked_add(size).expect("fewer than 2³² rows");
+        Block { mentions, first_row, weights, transitions: (radix.num_states / size) as usize }
+    };
+    let blocks = all.into_iter().map(block).collect();
+    (blocks, num_rows as usize)
 }

@@ -66,7 +66,7 @@ impl Saturated {
         }
         self.table.resize(projection.num_states(), 0);
         projection.goal_distances(&self.label_costs, &mut self.distances, &mut self.table);
-        projection.saturated_costs(&self.table, &mut self.label_costs);
+        projection.saturate(&self.table, &mut self.label_costs);
         for (label, &saturated) in projection.labels().zip(&self.label_costs) {
             if saturated > 0 {
                 for o in projection.label_operators(label) {

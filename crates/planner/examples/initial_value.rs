@@ -1,0 +1,115 @@
+//! What partitionings see at the initial state of a task (`scripts/initial_values.py`).
+//!
+//! Usage: initial_value PATTERNS TASK.sas | initial_value PATTERNS DOMAIN PROBLEM
+//!
+//! PATTERNS is `systematic:N` or `chosen`.
+//! Prints one JSON object: the bounds after a second of work, by the best of many saturated cost
+//! partitionings and by ascent from one, and the seconds that building and either took.
+
+use std::time::Instant;
+
+use planner::abstraction::{
+    Abstractions, ChosenConfig, Pattern, PatternLimits, chosen_patterns, interesting_patterns,
+};
+use planner::estimate::Estimate;
+use planner::partition::{
+    Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated,
+};
+use planner::pddl::{Source, parse_domain, parse_problem};
+use planner::task::{Cost, Task};
+use planner::translate::{TranslateOptions, sas, translate};
+use planner::work::{Budget, SECOND};
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (patterns, files) = args.split_first().expect("PATTERNS and a task");
+    let task = read(files);
+
+    let started = Instant::now();
+    let patterns = collect(&task, patterns);
+    let choosing = started.elapsed().as_secs_f64();
+    let abstractions = Abstractions::new(&task, &patterns);
+    let building = started.elapsed().as_secs_f64();
+
+    let started = Instant::now();
+    let saturated = best_of_orders(&mut Saturated::new(&abstractions), &task);
+    let saturating = started.elapsed().as_secs_f64();
+
+    let started = Instant::now();
+    let mut ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
+    let mut budget = Budget::new(SECOND);
+    let ascended = attempt(&mut ascent, &task, None, &mut budget).unwrap_or(0);
+    let ascending = started.elapsed().as_secs_f64();
+
+    let sizes: Vec<usize> = abstractions.projections().iter().map(|p| p.pattern().len()).collect();
+    let most = sizes.iter().max().copied().unwrap_or(0);
+    let of_size = |size| sizes.iter().filter(|&&s| s == size).count();
+    let by_size: Vec<usize> = (1..=most).map(of_size).collect();
+    println!(
+        "{{\"scp\": {saturated}, \"lagrangian\": {ascended}, \"patterns\": {by_size:?}, \
+         \"left_out\": {}, \"states\": {}, \"choosing_s\": {choosing:.2}, \
+         \"building_s\": {building:.2}, \"scp_s\": {saturating:.2}, \
+         \"lagrangian_s\": {ascending:.2}}}",
+        patterns.len() - abstractions.len(),
+        abstractions.num_states(),
+    );
+}
+
+fn read(files: &[String]) -> Task {
+    let text = |path: &String| std::fs::read_to_string(path).expect("the file can be read");
+    match files {
+        [task] => sas::read(&text(task)).expect("a task"),
+        [domain, problem] => {
+            let source = |path: &String| Source::new(path.clone(), text(path).as_bytes());
+            let domain = parse_domain(source(domain)).expect("a domain");
+            let problem = parse_problem(source(problem), &domain).expect("a problem");
+            translate(&domain, &problem, &TranslateOptions::default()).expect("a task")
+        }
+        _ => panic!("one .sas file, or domain and problem"),
+    }
+}
+
+fn collect(task: &Task, patterns: &str) -> Vec<Pattern> {
+    if let Some(size) = patterns.strip_prefix("systematic:") {
+        let size = size.parse().expect("a number of variables");
+        return interesting_patterns(task, size, &PatternLimits::default());
+    }
+    assert_eq!(patterns, "chosen");
+    let mut config = ChosenConfig::default();
+    if let Ok(t) = std::env::var("TOTAL") {
+        config.total_states = t.parse().unwrap();
+    }
+    if let Ok(t) = std::env::var("STATES") {
+        config.states = t.parse().unwrap();
+    }
+    if let Ok(t) = std::env::var("ROUNDS") {
+        config.round = config.work / t.parse::<u64>().unwrap();
+    }
+    chosen_patterns(task, &config)
+}
+
+/// The best of saturated cost partitionings in as many orders as a second of work allows.
+fn best_of_orders(partitioner: &mut Saturated, task: &Task) -> Cost {
+    let mut budget = Budget::new(SECOND);
+    let mut best = None;
+    while !budget.is_spent() {
+        let found = attempt(partitioner, task, best, &mut budget);
+        best = best.max(found);
+        budget.spend(1000);
+    }
+    best.unwrap_or(0)
+}
+
+fn attempt(
+    partitioner: &mut dyn Partitioner,
+    task: &Task,
+    beat: Option<Cost>,
+    budget: &mut Budget,
+) -> Option<Cost> {
+    let state = &task.initial[..];
+    let found = partitioner.partition(Request { state, beat, budget, elapsed: 0, initial: true })?;
+    match found.evaluate(state, &mut PartitionScratch::default()) {
+        Estimate::AtLeast(h) => Some(h),
+        Estimate::DeadEnd => None,
+    }
+}
