@@ -23,7 +23,9 @@ PROGRAM = ROOT / "target/release/examples/initial_value"
 def run(patterns, row):
     folder = SHARED / "benchmarks/medium" / row["domain"]
     problem = folder / row["problem"]
-    own = [folder / f"domain-{row['problem']}", folder / f"{problem.stem}-domain.pddl"]
+    stem = problem.stem
+    names = [f"domain-{stem}", f"domain_{stem}", f"{stem}-domain", f"{stem[:3]}-domain"]
+    own = [folder / f"{name}.pddl" for name in names]
     domain = next((path for path in own if path.exists()), folder / "domain.pddl")
     command = [str(PROGRAM), patterns, str(domain), str(problem)]
     result = subprocess.run(command, capture_output=True, text=True)

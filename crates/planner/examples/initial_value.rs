@@ -26,13 +26,23 @@ fn main() {
     let task = read(files);
 
     let started = Instant::now();
-    let patterns = collect(&task, patterns);
+    let mut patterns = collect(&task, patterns);
+    if std::env::var("PAIRS").is_ok() {
+        let mut all = interesting_patterns(&task, 2, &PatternLimits::default());
+        patterns.retain(|p| !all.contains(p));
+        all.extend(patterns);
+        patterns = all;
+    }
     let choosing = started.elapsed().as_secs_f64();
     let abstractions = Abstractions::new(&task, &patterns);
     let building = started.elapsed().as_secs_f64();
 
     let started = Instant::now();
-    let saturated = best_of_orders(&mut Saturated::new(&abstractions), &task);
+    let saturated = if std::env::var("NOSCP").is_ok() {
+        0
+    } else {
+        best_of_orders(&mut Saturated::new(&abstractions), &task)
+    };
     let saturating = started.elapsed().as_secs_f64();
 
     let started = Instant::now();
@@ -107,7 +117,8 @@ fn attempt(
     budget: &mut Budget,
 ) -> Option<Cost> {
     let state = &task.initial[..];
-    let found = partitioner.partition(Request { state, beat, budget, elapsed: 0, initial: true })?;
+    let found =
+        partitioner.partition(Request { state, beat, budget, elapsed: 0, initial: true })?;
     match found.evaluate(state, &mut PartitionScratch::default()) {
         Estimate::AtLeast(h) => Some(h),
         Estimate::DeadEnd => None,

@@ -3,22 +3,23 @@
 //! Goes through the interesting patterns by size and keeps each that has a positive, finite goal
 //! distance under the costs that the patterns kept before it have left; what it needs of them, its
 //! saturated costs, is taken away.
-//! That is repeated in other orders of the patterns of a size, and all patterns kept are returned.
+//! That is repeated in other orders of the patterns of a size, new ones first, and all patterns kept
+//! are returned.
 //! Computes no more of a projection than its goal distances and saturated costs take.
-//! Deviates from the paper: limits are work, not time.
+//! Deviates from the paper: limits are work, not time; most rounds are short, so that many
+//! patterns become the first of a round, and the others have the lengths of Luby's sequence.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::distances::{Distance, DistanceScratch, INFINITY};
-use super::labels::{EffectIndex, group_operators};
+use super::labels::{EffectIndex, Labels, group_operators};
 use super::levels::{Levels, shuffled};
 use super::pattern::Pattern;
 use super::projection::goal_states;
 use super::saturation::Saturation;
 use super::transitions::{End, Radix, Transitions};
-use crate::csr::Csr;
 use crate::task::{OpId, Task};
 use crate::work::{self, Budget, SECOND, Work};
 
@@ -27,8 +28,10 @@ use crate::work::{self, Budget, SECOND, Work};
 pub struct ChosenConfig {
     /// The work of all rounds together …
     pub work: Work,
-    /// … and of one.
+    /// … and of the shortest; others take two, four, … times as much.
     pub round: Work,
+    /// The number of rounds in a row that may add nothing.
+    pub fruitless: usize,
     /// The most variables of a pattern.
     pub size: usize,
     /// The most patterns.
@@ -47,7 +50,8 @@ impl Default for ChosenConfig {
     fn default() -> ChosenConfig {
         ChosenConfig {
             work: 3 * SECOND / 2,
-            round: 3 * SECOND / 20,
+            round: 3 * SECOND / 100,
+            fruitless: 20,
             size: usize::MAX,
             patterns: 100_000,
             states: 1_000_000,
@@ -67,6 +71,9 @@ const MENTION: Work = 12;
 /// Making a label with its transitions.
 const LABEL: Work = 120;
 
+/// Looking for transitions of one kind that a state has.
+const LOOK_UP: Work = 3;
+
 /// Trying a pattern, however small.
 const TRY: Work = 500;
 
@@ -74,50 +81,60 @@ const TRY: Work = 500;
 pub fn chosen_patterns(task: &Task, config: &ChosenConfig) -> Vec<Pattern> {
     let mut chooser = Chooser::new(task, config);
     let mut budget = Budget::new(config.work);
-    loop {
+    let mut fruitless = 0;
+    for number in 1.. {
         let before = chooser.kept.len();
-        let mut round = budget.part(config.round);
+        let mut round = budget.part(config.round * luby(number));
         chooser.round(&mut round);
         budget.spend(round.spent());
-        if chooser.kept.len() == before || budget.is_spent() {
+        fruitless = if chooser.kept.len() == before { fruitless + 1 } else { 0 };
+        if fruitless == config.fruitless || budget.is_spent() {
             break;
         }
     }
     chooser.kept
 }
 
+/// 1, 1, 2, 1, 1, 2, 4, … (Luby, Sinclair, Zuckerman 1993), from number 1 on.
+fn luby(number: u64) -> u64 {
+    let power = (number + 1).next_power_of_two();
+    if power == number + 1 { power / 2 } else { luby(number + 1 - power / 2) }
+}
+
 /// What it takes to see whether a pattern adds something.
 struct Candidate {
+    radix: Radix,
     goals: Vec<u32>,
-    num_states: usize,
-    /// The relevant operators by label.
-    operators: Csr<OpId>,
+    labels: Labels,
     backward: Transitions,
-    saturation: Saturation,
+    /// Made when the pattern adds something for the first time.
+    saturation: Option<Saturation>,
 }
 
 impl Candidate {
-    fn new(task: &Task, pattern: &Pattern, index: &EffectIndex, budget: &mut Budget) -> Candidate {
+    fn new(
+        task: &Task,
+        pattern: &Pattern,
+        index: &mut EffectIndex,
+        budget: &mut Budget,
+    ) -> Candidate {
         let radix = Radix::new(task, pattern);
-        let groups = group_operators(task, pattern, index);
-        let (operators, steps) = groups.labels(&radix);
+        let labels = group_operators(task, pattern, index).into_labels(&radix);
         let looked = MENTION * index.num_mentions(pattern) as Work;
-        let made = LABEL * (operators.len() + steps.len()) as Work;
+        let made = LABEL * (labels.count + labels.steps.len()) as Work;
         budget.spend(looked + made + work::ARC * Work::from(radix.num_states));
         Candidate {
             goals: goal_states(task, pattern, &radix),
-            num_states: radix.num_states as usize,
-            operators,
-            backward: Transitions::new(&radix, &steps, End::Target),
-            saturation: Saturation::new(&radix, &steps),
+            backward: Transitions::new(&radix, &labels.steps, End::Target),
+            radix,
+            labels,
+            saturation: None,
         }
     }
 
     fn memory_bytes(&self) -> usize {
-        4 * self.goals.len()
-            + self.operators.memory_bytes()
-            + self.backward.memory_bytes()
-            + self.saturation.memory_bytes()
+        let labels = size_of_val(&*self.labels.steps) + size_of_val(&*self.labels.members);
+        4 * self.goals.len() + 2 * labels + self.backward.memory_bytes()
     }
 }
 
@@ -131,7 +148,7 @@ struct Chooser<'a> {
     costs: Vec<Distance>,
     kept: Vec<Pattern>,
     /// The patterns kept by size and number within it.
-    is_kept: FxHashMap<(usize, u32), bool>,
+    is_kept: FxHashSet<(usize, u32)>,
     total_states: usize,
     /// Candidates of earlier rounds, and their bytes.
     candidates: FxHashMap<(usize, u32), Candidate>,
@@ -164,6 +181,9 @@ impl Remaining {
     }
 
     fn take(&mut self, task: &Task, o: OpId, cost: Distance) {
+        if cost == 0 {
+            return;
+        }
         let left = &mut self.costs[o.index()];
         *left -= cost;
         if *left == 0 {
@@ -188,7 +208,7 @@ impl<'a> Chooser<'a> {
             rng: Xoshiro256PlusPlus::seed_from_u64(config.seed),
             costs: task.operators.iter().map(|o| (o.cost / divisor) as Distance).collect(),
             kept: Vec::new(),
-            is_kept: FxHashMap::default(),
+            is_kept: FxHashSet::default(),
             total_states: 0,
             candidates: FxHashMap::default(),
             bytes: index.memory_bytes(),
@@ -207,7 +227,10 @@ impl<'a> Chooser<'a> {
             if patterns == 0 {
                 return;
             }
-            for number in shuffled(patterns, &mut self.rng) {
+            // What was not kept yet comes first.
+            let mut order = shuffled(patterns, &mut self.rng);
+            order.sort_by_key(|&number| self.is_kept.contains(&(size, number)));
+            for number in order {
                 if budget.is_spent() || remaining.total == 0 {
                     return;
                 }
@@ -233,38 +256,42 @@ impl<'a> Chooser<'a> {
         }
         budget.spend(TRY);
         let candidate = self.candidates.entry(key).or_insert_with(|| {
-            let candidate = Candidate::new(self.task, pattern, &self.index, budget);
+            let candidate = Candidate::new(self.task, pattern, &mut self.index, budget);
             self.bytes += candidate.memory_bytes();
             candidate
         });
 
+        let members = &candidate.labels.members;
         self.label_costs.clear();
-        self.label_costs.extend(candidate.operators.offsets().ranges().map(|range| {
-            let members = &candidate.operators.items()[range];
-            members.iter().map(|o| remaining.costs[o.index()]).fold(Distance::MAX, Distance::min)
-        }));
-        budget.spend(work::PAIR * candidate.operators.items().len() as Work);
+        self.label_costs.resize(candidate.labels.count, Distance::MAX);
+        for &(label, o) in members {
+            let cost = &mut self.label_costs[label as usize];
+            *cost = remaining.costs[o.index()].min(*cost);
+        }
+        budget.spend(work::PAIR * members.len() as Work);
         if self.label_costs.iter().any(|&cost| cost > 0) {
-            self.table.resize(candidate.num_states, 0);
+            self.table.resize(candidate.radix.num_states as usize, 0);
             self.scratch.goal_distances(
                 &candidate.backward,
                 &candidate.goals,
                 &self.label_costs,
                 &mut self.table,
             );
-            budget.spend(self.scratch.take_work());
+            let look_ups = candidate.backward.width() * self.table.len();
+            budget.spend(self.scratch.take_work() + LOOK_UP * look_ups as Work);
             if self.table.iter().any(|&d| d > 0 && d != INFINITY) {
-                candidate.saturation.saturate(&self.table, &mut self.label_costs);
+                let (radix, steps) = (&candidate.radix, &candidate.labels.steps);
+                let saturation =
+                    candidate.saturation.get_or_insert_with(|| Saturation::new(radix, steps));
+                saturation.saturate(&self.table, &mut self.label_costs);
                 budget.spend(candidate.backward.len() as Work);
-                for (label, &cost) in self.label_costs.iter().enumerate().filter(|(_, c)| **c > 0) {
-                    for &o in candidate.operators.row(label) {
-                        remaining.take(self.task, o, cost);
-                    }
+                for &(label, o) in members {
+                    remaining.take(self.task, o, self.label_costs[label as usize]);
                 }
-                let states = candidate.num_states;
+                let states = candidate.radix.num_states as usize;
                 if self.total_states + states <= self.config.total_states
                     && self.kept.len() < self.config.patterns
-                    && self.is_kept.insert(key, true).is_none()
+                    && self.is_kept.insert(key)
                 {
                     self.total_states += states;
                     self.kept.push(pattern.clone());

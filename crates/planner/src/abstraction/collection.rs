@@ -68,7 +68,7 @@ impl Abstractions {
     /// As [`Abstractions::new`], but also leaves out projections that do not fit into a number of
     /// bytes with those before them, and stops when hardly anything is left of these.
     pub fn within(task: &Task, patterns: &[Pattern], max_bytes: usize) -> Arc<Abstractions> {
-        let index = EffectIndex::new(task);
+        let mut index = EffectIndex::new(task);
         let mut transitions = MAX_TRANSITIONS;
         let mut bytes = max_bytes.saturating_sub(index.memory_bytes());
         let mut projections = Vec::new();
@@ -82,7 +82,7 @@ impl Abstractions {
             if room == 0 {
                 continue;
             }
-            let projection = Projection::within(task, pattern, &index, transitions.min(room));
+            let projection = Projection::within(task, pattern, &mut index, transitions.min(room));
             let fits = |projection: &Projection| bytes_of(projection) <= bytes;
             if let Some(projection) = projection.filter(fits) {
                 transitions -= projection.num_stored_transitions();

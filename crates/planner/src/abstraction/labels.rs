@@ -11,25 +11,31 @@ use smallvec::SmallVec;
 
 use super::pattern::Pattern;
 use super::transitions::{Digit, Mentions, Radix, Step};
-use crate::csr::Csr;
 use crate::task::{OpId, Operator, Task, Value};
 
 /// For each variable what operators say of it, in ascending order of operators.
 #[derive(Clone, Debug)]
-pub(super) struct EffectIndex(Vec<Vec<Mention>>);
+pub(super) struct EffectIndex {
+    mentions: Vec<Vec<Mention>>,
+    /// For each operator what it says of a pattern, while operators are grouped; else 0.
+    keys: Vec<u64>,
+    touched: Vec<OpId>,
+}
 
 /// That an operator mentions a variable.
 #[derive(Clone, Copy, Debug)]
 struct Mention {
     operator: OpId,
-    pre: Option<Value>,
-    eff: Option<Value>,
+    /// The precondition and the effect without a condition, each as its value + 1, else 0.
+    pre: u32,
+    eff: u32,
     /// Whether it has an effect on the variable, perhaps with a condition.
     affects: bool,
 }
 
 impl EffectIndex {
     pub(super) fn new(task: &Task) -> EffectIndex {
+        let code = |value: Option<Value>| value.map_or(0, |value| value + 1);
         let mut index = vec![Vec::new(); task.variables.len()];
         for (o, operator) in task.operators.iter().enumerate() {
             let o = OpId::from(o);
@@ -40,24 +46,25 @@ impl EffectIndex {
                     Some(last) if last.operator == o => last.affects |= affects,
                     _ => mentions.push(Mention {
                         operator: o,
-                        pre: operator.pre_on(var),
-                        eff: operator.eff_on(var),
+                        pre: code(operator.pre_on(var)),
+                        eff: code(operator.eff_on(var)),
                         affects,
                     }),
                 }
             }
         }
-        EffectIndex(index)
+        EffectIndex { mentions: index, keys: vec![0; task.operators.len()], touched: Vec::new() }
     }
 
     /// Bytes of heap memory.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.0.iter().map(|mentions| size_of_val(&**mentions)).sum()
+        let mentions: usize = self.mentions.iter().map(|mentions| size_of_val(&**mentions)).sum();
+        mentions + 12 * self.keys.len()
     }
 
     /// How many mentions [`group_operators`] looks at.
     pub(super) fn num_mentions(&self, pattern: &Pattern) -> usize {
-        pattern.variables().iter().map(|var| self.0[var.index()].len()).sum()
+        pattern.variables().iter().map(|var| self.mentions[var.index()].len()).sum()
     }
 }
 
@@ -94,88 +101,122 @@ struct PatternEffect {
 pub(super) struct Groups {
     pub(super) signatures: Vec<Signature>,
     /// The operators in ascending order, each with the number of its group.
-    pub(super) members: Vec<(usize, OpId)>,
+    members: Vec<(u32, OpId)>,
 }
 
 impl Groups {
-    /// The relevant operators by label, and the state-changing transitions of the labels.
-    pub(super) fn labels(&self, radix: &Radix) -> (Csr<OpId>, Vec<Step>) {
+    /// The state-changing transitions, and the number of labels; groups without transitions are
+    /// left out, the others become labels.
+    pub(super) fn into_labels(mut self, radix: &Radix) -> Labels {
         let mut steps = Vec::new();
         let mut label_of = Vec::with_capacity(self.signatures.len());
-        let mut num_labels = 0;
+        let mut count = 0;
         for signature in &self.signatures {
             let before = steps.len();
-            signature.push_steps(radix, num_labels as u32, &mut steps);
-            label_of.push((steps.len() > before).then_some(num_labels));
-            num_labels += usize::from(steps.len() > before);
+            signature.push_steps(radix, count, &mut steps);
+            label_of.push((steps.len() > before).then_some(count));
+            count += u32::from(steps.len() > before);
         }
-        let relevant = |&(group, o): &(usize, OpId)| Some((label_of[group]?, o));
-        (Csr::sorted(num_labels, self.members.iter().filter_map(relevant)), steps)
+        if (count as usize) < self.signatures.len() {
+            self.members.retain(|(group, _)| label_of[*group as usize].is_some());
+            for (group, _) in &mut self.members {
+                *group = label_of[*group as usize].expect("the others are gone");
+            }
+        }
+        Labels { count: count as usize, steps, members: self.members }
     }
+}
+
+/// The labels of a projection.
+pub(super) struct Labels {
+    pub(super) count: usize,
+    /// Their transitions.
+    pub(super) steps: Vec<Step>,
+    /// The relevant operators in ascending order, each with its label.
+    pub(super) members: Vec<(u32, OpId)>,
 }
 
 /// The operators with an effect on the pattern, grouped by what they say of it, in order of
 /// first occurrence.
-pub(super) fn group_operators(task: &Task, pattern: &Pattern, index: &EffectIndex) -> Groups {
+pub(super) fn group_operators(task: &Task, pattern: &Pattern, index: &mut EffectIndex) -> Groups {
     let vars = pattern.variables();
-    let mut lists: SmallVec<[&[Mention]; 8]> = SmallVec::new();
-    lists.extend(vars.iter().map(|var| &index.0[var.index()][..]));
-    let mut groups = Groups { signatures: Vec::new(), members: Vec::new() };
-    let mut index_of: FxHashMap<Signature, usize> = FxHashMap::default();
-    let mut on: Conditions = SmallVec::new();
-    // A merge of the lists of the variables.
-    while let Some(next) = lists.iter().filter_map(|list| list.first()).map(|m| m.operator).min() {
-        on.clear();
-        let mut affects = false;
-        for list in &mut lists {
-            match list.first() {
-                Some(mention) if mention.operator == next => {
-                    affects |= mention.affects;
-                    on.push(Condition { pre: mention.pre, eff: mention.eff });
-                    *list = &list[1..];
+    let EffectIndex { mentions, keys, touched } = index;
+    // A key has a digit for the precondition and one for the effect on each variable, and a last
+    // bit for whether there is an effect; where that is no number, all of it is 1.
+    let mut place: Option<u64> = Some(2);
+    for var in vars {
+        let base = task.variable(*var).domain_size() as u64 + 1;
+        for mention in &mentions[var.index()] {
+            let key = &mut keys[mention.operator.index()];
+            if *key == 0 {
+                touched.push(mention.operator);
+            }
+            match place {
+                Some(place) => {
+                    *key += place * (u64::from(mention.pre) + base * u64::from(mention.eff));
+                    *key |= u64::from(mention.affects);
                 }
-                _ => on.push(Condition::default()),
+                None => *key = u64::MAX,
             }
         }
-        if !affects {
+        place = place.and_then(|place| place.checked_mul(base)?.checked_mul(base));
+    }
+    let is_exact = place.is_some();
+    // A few ascending runs, which are merged.
+    touched.sort();
+
+    let mut groups = Groups { signatures: Vec::new(), members: Vec::new() };
+    let mut by_key: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut by_signature: FxHashMap<Signature, u32> = FxHashMap::default();
+    for o in touched.drain(..) {
+        let key = std::mem::take(&mut keys[o.index()]);
+        if is_exact && key & 1 == 0 {
             continue;
         }
-        let conditional = conditional_effects(task.operator(next), pattern, &on);
-        let signature = Signature { on: on.clone(), conditional };
-        let group = *index_of.entry(signature).or_insert_with_key(|signature| {
-            groups.signatures.push(signature.clone());
-            groups.signatures.len() - 1
-        });
-        groups.members.push((group, next));
+        let operator = task.operator(o);
+        let next = groups.signatures.len() as u32;
+        let group = if is_exact && operator.conditional.is_empty() {
+            *by_key.entry(key).or_insert_with(|| {
+                groups.signatures.push(Signature::new(operator, pattern));
+                next
+            })
+        } else if operator.affected().any(|var| pattern.contains(var)) {
+            let signature = Signature::new(operator, pattern);
+            *by_signature.entry(signature).or_insert_with_key(|signature| {
+                groups.signatures.push(signature.clone());
+                next
+            })
+        } else {
+            continue;
+        };
+        groups.members.push((group, o));
     }
     groups
 }
 
-/// The conditional effects of an operator on a pattern.
-fn conditional_effects(
-    operator: &Operator,
-    pattern: &Pattern,
-    on: &[Condition],
-) -> Box<[PatternEffect]> {
-    let mut conditional: Vec<PatternEffect> = Vec::new();
-    for effect in &operator.conditional {
-        let Some(digit) = pattern.position(effect.fact.var) else { continue };
-        let inside = |fact: &crate::task::Fact| Some((pattern.position(fact.var)?, fact.value));
-        let condition: Box<[(usize, Value)]> = effect.condition.iter().filter_map(inside).collect();
-        // A precondition may settle part of the condition.
-        if condition.iter().any(|&(i, value)| on[i].pre.is_some_and(|pre| pre != value)) {
-            continue;
-        }
-        let certain = condition.len() == effect.condition.len();
-        let effect = PatternEffect { condition, certain, digit, value: effect.fact.value };
-        if conditional.last() != Some(&effect) {
-            conditional.push(effect);
-        }
-    }
-    conditional.into()
-}
-
 impl Signature {
+    fn new(operator: &Operator, pattern: &Pattern) -> Signature {
+        let on = |&var| Condition { pre: operator.pre_on(var), eff: operator.eff_on(var) };
+        let on: Conditions = pattern.variables().iter().map(on).collect();
+        let mut conditional: Vec<PatternEffect> = Vec::new();
+        for effect in &operator.conditional {
+            let Some(digit) = pattern.position(effect.fact.var) else { continue };
+            let inside = |fact: &crate::task::Fact| Some((pattern.position(fact.var)?, fact.value));
+            let condition: Box<[(usize, Value)]> =
+                effect.condition.iter().filter_map(inside).collect();
+            // A precondition may settle part of the condition.
+            if condition.iter().any(|&(i, value)| on[i].pre.is_some_and(|pre| pre != value)) {
+                continue;
+            }
+            let certain = condition.len() == effect.condition.len();
+            let effect = PatternEffect { condition, certain, digit, value: effect.fact.value };
+            if conditional.last() != Some(&effect) {
+                conditional.push(effect);
+            }
+        }
+        Signature { on, conditional: conditional.into() }
+    }
+
     /// The variables that it mentions: its transitions are the same whatever the others are.
     fn mentions(&self) -> Mentions {
         let plain = self.on.iter().enumerate();

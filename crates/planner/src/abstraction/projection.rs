@@ -10,7 +10,7 @@
 //! Construction costs O(operators · pattern size + stored transitions).
 
 use super::distances::{Distance, DistanceScratch};
-use super::labels::{EffectIndex, for_each_combination, group_operators};
+use super::labels::{EffectIndex, Labels, for_each_combination, group_operators};
 use super::pattern::Pattern;
 use super::saturation::Saturation;
 use super::transitions::{Digit, End, Radix, Transitions};
@@ -39,15 +39,15 @@ impl Projection {
     /// # Panics
     /// If there are 2³² abstract states or more, or a variable of the pattern is derived.
     pub fn new(task: &Task, pattern: &Pattern) -> Projection {
-        let index = EffectIndex::new(task);
-        Projection::within(task, pattern, &index, usize::MAX).expect("no limit is exceeded")
+        let index = &mut EffectIndex::new(task);
+        Projection::within(task, pattern, index, usize::MAX).expect("no limit is exceeded")
     }
 
     /// Projects the task to a pattern unless more than `max_transitions` have to be stored.
     pub(super) fn within(
         task: &Task,
         pattern: &Pattern,
-        index: &EffectIndex,
+        index: &mut EffectIndex,
         max_transitions: usize,
     ) -> Option<Projection> {
         let radix = Radix::new(task, pattern);
@@ -62,7 +62,8 @@ impl Projection {
         if counts.fold(0, usize::saturating_add) > max_transitions {
             return None;
         }
-        let (operators, steps) = groups.labels(&radix);
+        let Labels { count, steps, members } = groups.into_labels(&radix);
+        let operators = Csr::sorted(count, members.iter().map(|&(label, o)| (label as usize, o)));
         let saturation = Saturation::new(&radix, &steps);
         let backward = Transitions::new(&radix, &steps, End::Target);
         let forward = Transitions::new(&radix, &steps, End::Source);

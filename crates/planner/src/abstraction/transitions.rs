@@ -6,6 +6,9 @@
 //! For a pair of variables with n values each this takes O(n²) instead of O(n³) memory, for
 //! larger patterns O(operators) as long as operators mention few variables.
 
+use smallvec::SmallVec;
+
+use super::labels::for_each_combination;
 use crate::csr::Csr;
 use crate::task::Value;
 
@@ -131,20 +134,21 @@ impl Transitions {
     /// Arranges the steps by the given end.
     pub(super) fn new(radix: &Radix, steps: &[Step], end: End) -> Transitions {
         let (blocks, num_rows) = blocks(radix, steps);
-        let mut len = 0;
-        let mut last = 0;
-        let mut places = Vec::with_capacity(steps.len());
-        for step in steps {
-            if blocks[last].mentions != step.mentions {
-                let found = blocks.binary_search_by_key(&step.mentions, |block| block.mentions);
-                last = found.expect("every step has a block");
-            }
-            len += blocks[last].transitions;
+        let of = |step: &Step| block_of(&blocks, step.mentions);
+        let len: usize = steps.iter().map(|step| of(step).transitions).sum();
+        // What is shared must be looked for: where states have few transitions of many kinds, it
+        // takes less memory and time to tell each state its own.
+        let look_ups = blocks.len() * radix.num_states as usize;
+        if radix.digits.len() > 2 && blocks.len() > 1 && 2 * len <= look_ups {
+            return Transitions::new(radix, &expanded(radix, steps), end);
+        }
+        let place = |step: &Step| {
             let (here, there) =
                 if end == End::Source { (step.from, step.to) } else { (step.to, step.from) };
             let arc = Arc { delta: there.wrapping_sub(here), label: step.label };
-            places.push((blocks[last].row(radix, here) as usize, arc));
-        }
+            (of(step).row(radix, here) as usize, arc)
+        };
+        let places: Vec<(usize, Arc)> = steps.iter().map(place).collect();
         let arcs = Csr::sorted(num_rows, places.iter().copied());
 
         // The rows of the states in which the first digits are 0, for fewer and fewer of these.
@@ -162,6 +166,11 @@ impl Transitions {
             }
         }
         Transitions { rows, width, arcs, len }
+    }
+
+    /// The number of rows that are looked at for a state.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// The number of transitions.
@@ -189,6 +198,26 @@ impl Transitions {
     pub(super) fn memory_bytes(&self) -> usize {
         4 * self.rows.len() + self.arcs.memory_bytes()
     }
+}
+
+fn block_of(blocks: &[Block], mentions: Mentions) -> &Block {
+    let found = blocks.binary_search_by_key(&mentions, |block| block.mentions);
+    &blocks[found.expect("every step has a block")]
+}
+
+/// The same transitions, none of them shared.
+fn expanded(radix: &Radix, steps: &[Step]) -> Vec<Step> {
+    let mentions = Mentions::all(radix);
+    let mut expanded = Vec::new();
+    for step in steps {
+        let digits = radix.mentioned(step.mentions).filter(|(_, is_mentioned)| !is_mentioned);
+        let free: SmallVec<[Digit; 16]> = digits.map(|(digit, _)| digit).collect();
+        for_each_combination(0, &free, &mut |rest| {
+            let (from, to) = (step.from + rest, step.to + rest);
+            expanded.push(Step { mentions, from, to, label: step.label });
+        });
+    }
+    expanded
 }
 
 /// A block for each set of variables that steps mention, and the number of all rows.
