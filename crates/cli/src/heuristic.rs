@@ -2,13 +2,17 @@
 //!
 //! To add one: a variant of [`Name`] and an arm in [`HeuristicOptions::build`].
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
-use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::abstraction::{
+    Abstractions, CegarConfig, ChosenConfig, Pattern, PatternLimits, cegar_patterns,
+    chosen_patterns, interesting_patterns,
+};
 use planner::heuristic::{Blind, EveryState, HMax, Heuristic, Lazy, Maximum, Stored, StoredConfig};
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
@@ -86,9 +90,18 @@ pub(crate) struct HeuristicOptions {
     /// When partitionings are made [default: stored for uniform and lagrangian, else every-state]
     #[arg(long = "use", value_enum, value_name = "HOW")]
     pub(crate) usage: Option<Use>,
-    /// The projections: all interesting patterns of at most N variables
-    #[arg(long, value_name = "systematic:N", default_value = "systematic:2", value_parser = parse_patterns)]
-    pub(crate) patterns: usize,
+    /// The projections: all interesting patterns of at most N variables (systematic:N), those that
+    /// add to the ones before them (chosen), or those that grow where plans fail (cegar); the last
+    /// two with about TIME of work, as in chosen:3s [default TIME: 1.5s]; several separated by
+    /// commas
+    #[arg(
+        long,
+        value_name = "systematic:N|chosen[:TIME]|cegar[:TIME],…",
+        default_value = "systematic:2",
+        value_delimiter = ',',
+        value_parser = parse_patterns
+    )]
+    pub(crate) patterns: Vec<Patterns>,
     /// Use at most this many patterns
     #[arg(long, value_name = "N", default_value_t = PatternLimits::default().patterns)]
     pub(crate) max_patterns: usize,
@@ -103,13 +116,34 @@ pub(crate) struct HeuristicOptions {
     pub(crate) learned: LearnedArgs,
 }
 
-/// Reads `systematic:2`.
-fn parse_patterns(text: &str) -> anyhow::Result<usize> {
-    let size =
-        text.strip_prefix("systematic:").context("write systematic:N, for example systematic:2")?;
-    let size = size.parse().with_context(|| format!("`{size}` is no number of variables"))?;
-    anyhow::ensure!(size >= 1, "patterns have at least 1 variable");
-    Ok(size)
+/// Where patterns come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Patterns {
+    /// All interesting ones of at most so many variables.
+    Systematic(usize),
+    /// Those that add to the ones before them, found with so much work.
+    Chosen(Work),
+    /// Those that grow where plans fail.
+    Cegar(Work),
+}
+
+/// Reads `systematic:2`, `chosen` or `cegar:3s`.
+fn parse_patterns(text: &str) -> anyhow::Result<Patterns> {
+    let (source, amount) =
+        text.split_once(':').map_or((text, None), |(source, amount)| (source, Some(amount)));
+    let work = |usual: Work| amount.map_or(Ok(usual), |time| Ok(work_of(parse_duration(time)?)));
+    match source {
+        "systematic" => {
+            let size = amount.context("write systematic:N, for example systematic:2")?;
+            let size =
+                size.parse().with_context(|| format!("`{size}` is no number of variables"))?;
+            anyhow::ensure!(size >= 1, "patterns have at least 1 variable");
+            Ok(Patterns::Systematic(size))
+        }
+        "chosen" => work(ChosenConfig::default().work).map(Patterns::Chosen),
+        "cegar" => work(CegarConfig::default().work).map(Patterns::Cegar),
+        _ => anyhow::bail!("write systematic:N, for example systematic:2, or chosen, or cegar"),
+    }
 }
 
 impl Name {
@@ -233,7 +267,7 @@ impl HeuristicOptions {
             states: self.max_pattern_states,
             ..PatternLimits::default()
         };
-        projections(task, self.patterns, &limits, resources, note)
+        projections(task, &self.patterns, &limits, resources, note)
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.
@@ -250,10 +284,10 @@ impl HeuristicOptions {
     }
 }
 
-/// The projections to interesting patterns, as far as there is memory for them.
+/// The projections to patterns from these sources, as far as there is memory for them.
 pub(crate) fn projections(
     task: &Task,
-    max_size: usize,
+    sources: &[Patterns],
     limits: &PatternLimits,
     left: &Resources,
     note: &mut dyn FnMut(String),
@@ -261,7 +295,13 @@ pub(crate) fn projections(
     // Some hundred bytes for each pattern are needed before anything is known of it.
     let most = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8 / 512);
     let limits = PatternLimits { patterns: limits.patterns.min(most), ..*limits };
-    let patterns = interesting_patterns(task, max_size, &limits);
+    let mut patterns: Vec<Pattern> = Vec::new();
+    let mut seen = HashSet::new();
+    for &source in sources {
+        let found = found_patterns(task, source, &limits, left);
+        patterns.extend(found.into_iter().filter(|pattern| seen.insert(pattern.clone())));
+    }
+    patterns.truncate(limits.patterns);
     let max_bytes = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8);
     let abstractions = Abstractions::within(task, &patterns, max_bytes);
     if abstractions.len() < patterns.len() {
@@ -269,6 +309,34 @@ pub(crate) fn projections(
         note(format!("{kept} of {found} patterns are used: there is no memory for more."));
     }
     abstractions
+}
+
+/// The patterns of one source.
+fn found_patterns(
+    task: &Task,
+    source: Patterns,
+    limits: &PatternLimits,
+    left: &Resources,
+) -> Vec<Pattern> {
+    let &PatternLimits { patterns, states, .. } = limits;
+    match source {
+        Patterns::Systematic(size) => interesting_patterns(task, size, limits),
+        Patterns::Chosen(work) => {
+            let usual = ChosenConfig::default();
+            let max_bytes = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8);
+            let max_bytes = usual.max_bytes.min(max_bytes);
+            let states = usual.states.min(states);
+            chosen_patterns(task, &ChosenConfig { work, patterns, states, max_bytes, ..usual })
+        }
+        Patterns::Cegar(work) => {
+            let usual = CegarConfig::default();
+            // About 64 bytes a transition while a projection is built.
+            let transitions = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8 / 64);
+            let transitions = usual.transitions.min(transitions);
+            let states = usual.states.min(states);
+            cegar_patterns(task, &CegarConfig { work, patterns, states, transitions, ..usual })
+        }
+    }
 }
 
 /// The work that takes about this long on the machine that work was calibrated on.

@@ -57,6 +57,7 @@ fn larger_patterns_never_lower_the_optimal_partitioning() {
     };
     assert!(h("systematic:1") <= h("systematic:2"));
     assert!(h("systematic:2") <= h("systematic:3"));
+    assert!(h("systematic:2") <= h("systematic:2,chosen:10ms,cegar:10ms"));
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn the_table_has_a_column_per_heuristic() {
 
 #[test]
 fn wrong_patterns_are_refused() {
-    for patterns in ["2", "systematic:", "systematic:0", "systematic:x"] {
+    for patterns in ["2", "systematic:", "systematic:0", "systematic:x", "chosen:x", "chosen,"] {
         let output = evaluate("towers", "reverse-four", &["--patterns", patterns]);
         assert_eq!(output.status.code(), Some(36), "{patterns}");
     }

@@ -69,6 +69,27 @@ fn every_heuristic_finds_the_optimum_of_every_task() {
     }
 }
 
+/// Whatever divides costs can do so among patterns from anywhere.
+#[test]
+fn every_partitioner_takes_every_kind_of_patterns() {
+    for heuristic in heuristics().iter().filter(|name| !["blind", "hmax"].contains(&&name[..])) {
+        for patterns in ["chosen:50ms", "cegar:50ms", "systematic:1,chosen:50ms"] {
+            let output = Command::new(env!("CARGO_BIN_EXE_apportion"))
+                .arg("plan")
+                .args([example("workshop", "domain"), example("workshop", "three-boxes")])
+                .args(["--heuristic", heuristic, "--patterns", patterns, "--time-limit", "60s"])
+                .args(["--json", "-", "--plan-file", "/dev/null"])
+                .output()
+                .unwrap();
+            let what = format!("{heuristic} with {patterns}");
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let json: Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|error| panic!("{what}: {error}\n{errors}"));
+            assert_eq!(json["cost"].as_u64(), Some(9), "{what}: {json}\n{errors}");
+        }
+    }
+}
+
 /// The files say their optimal cost; the table above must not say another.
 #[test]
 fn examples_state_their_cost() {

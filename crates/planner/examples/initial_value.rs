@@ -2,14 +2,15 @@
 //!
 //! Usage: initial_value PATTERNS TASK.sas | initial_value PATTERNS DOMAIN PROBLEM
 //!
-//! PATTERNS is `systematic:N` or `chosen`.
+//! PATTERNS is `systematic:N`, `chosen` or `cegar`, or several separated by commas.
 //! Prints one JSON object: the bounds after a second of work, by the best of many saturated cost
 //! partitionings and by ascent from one, and the seconds that building and either took.
 
 use std::time::Instant;
 
 use planner::abstraction::{
-    Abstractions, ChosenConfig, Pattern, PatternLimits, chosen_patterns, interesting_patterns,
+    Abstractions, CegarConfig, ChosenConfig, Pattern, PatternLimits, cegar_patterns,
+    chosen_patterns, interesting_patterns,
 };
 use planner::estimate::Estimate;
 use planner::partition::{
@@ -22,27 +23,22 @@ use planner::work::{Budget, SECOND};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (patterns, files) = args.split_first().expect("PATTERNS and a task");
+    let (sources, files) = args.split_first().expect("PATTERNS and a task");
     let task = read(files);
 
     let started = Instant::now();
-    let mut patterns = collect(&task, patterns);
-    if std::env::var("PAIRS").is_ok() {
-        let mut all = interesting_patterns(&task, 2, &PatternLimits::default());
-        patterns.retain(|p| !all.contains(p));
-        all.extend(patterns);
-        patterns = all;
+    let mut patterns: Vec<Pattern> = Vec::new();
+    for source in sources.split(',') {
+        let found = collect(&task, source);
+        let new: Vec<Pattern> = found.into_iter().filter(|p| !patterns.contains(p)).collect();
+        patterns.extend(new);
     }
     let choosing = started.elapsed().as_secs_f64();
     let abstractions = Abstractions::new(&task, &patterns);
     let building = started.elapsed().as_secs_f64();
 
     let started = Instant::now();
-    let saturated = if std::env::var("NOSCP").is_ok() {
-        0
-    } else {
-        best_of_orders(&mut Saturated::new(&abstractions), &task)
-    };
+    let saturated = best_of_orders(&mut Saturated::new(&abstractions), &task);
     let saturating = started.elapsed().as_secs_f64();
 
     let started = Instant::now();
@@ -84,18 +80,11 @@ fn collect(task: &Task, patterns: &str) -> Vec<Pattern> {
         let size = size.parse().expect("a number of variables");
         return interesting_patterns(task, size, &PatternLimits::default());
     }
-    assert_eq!(patterns, "chosen");
-    let mut config = ChosenConfig::default();
-    if let Ok(t) = std::env::var("TOTAL") {
-        config.total_states = t.parse().unwrap();
+    match patterns {
+        "chosen" => chosen_patterns(task, &ChosenConfig::default()),
+        "cegar" => cegar_patterns(task, &CegarConfig::default()),
+        _ => panic!("{patterns} are no patterns"),
     }
-    if let Ok(t) = std::env::var("STATES") {
-        config.states = t.parse().unwrap();
-    }
-    if let Ok(t) = std::env::var("ROUNDS") {
-        config.round = config.work / t.parse::<u64>().unwrap();
-    }
-    chosen_patterns(task, &config)
 }
 
 /// The best of saturated cost partitionings in as many orders as a second of work allows.

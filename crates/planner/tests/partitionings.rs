@@ -1,6 +1,9 @@
 //! Cost partitionings on random small tasks: the constraint, admissibility, agreement.
 
-use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::abstraction::{
+    Abstractions, CegarConfig, ChosenConfig, PatternLimits, cegar_patterns, chosen_patterns,
+    interesting_patterns,
+};
 use planner::heuristic::{
     Estimate, EveryState, Heuristic, Maximum, ScheduleConfig, Stored, StoredConfig, Verdict, Visit,
 };
@@ -11,7 +14,7 @@ use planner::partition::{
 };
 use planner::task::{Cost, OpId, Task};
 use planner::testing::{StateSpace, random_task, rng};
-use planner::work::Budget;
+use planner::work::{Budget, SECOND};
 use proptest::prelude::*;
 use rand::RngExt;
 use std::cell::RefCell;
@@ -20,6 +23,13 @@ use std::sync::Arc;
 
 fn abstractions(task: &Task) -> Arc<Abstractions> {
     Abstractions::new(task, &interesting_patterns(task, 2, &PatternLimits::default()))
+}
+
+/// Projections to patterns of up to all variables: chosen ones, grown ones, and both.
+fn larger_abstractions(task: &Task) -> [Arc<Abstractions>; 3] {
+    let chosen = chosen_patterns(task, &ChosenConfig { work: SECOND / 1000, ..Default::default() });
+    let grown = cegar_patterns(task, &CegarConfig { work: SECOND / 1000, ..Default::default() });
+    [&chosen, &grown, &[&chosen[..], &grown].concat()].map(|all| Abstractions::new(task, all))
 }
 
 /// Weights of all kinds, broken ones included.
@@ -180,6 +190,29 @@ proptest! {
             for partitioning in &partitionings {
                 let estimate = partitioning.evaluate(state, &mut scratch);
                 check_admissible(estimate, h_star)?;
+            }
+        }
+    }
+
+    #[test]
+    fn larger_patterns_are_admissible_whoever_divides_the_costs(seed: u64) {
+        let task = random_task(seed);
+        let space = StateSpace::new(&task);
+        let mut scratch = PartitionScratch::default();
+        for abstractions in larger_abstractions(&task) {
+            let weights = random_weights(&abstractions, seed);
+            let mut made = zero_one(&task, &abstractions);
+            made.push(CostPartitioning::from_weights(&abstractions, &weights));
+            if !abstractions.is_dead_end(&task.initial) {
+                let mut partitioners = partitioners(&abstractions);
+                made.extend(partitioners.iter_mut().filter_map(|p| p.best_for(&task.initial)));
+            }
+            for partitioning in made {
+                let (_, tables) = saturate(&partitioning, abstractions.ids(), &mut scratch);
+                for (state, h_star) in space.reachable() {
+                    check_admissible(partitioning.evaluate(state, &mut scratch), h_star)?;
+                    check_admissible(tables.evaluate(state), h_star)?;
+                }
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Projections on random small tasks, against definitions spelled out naively.
 
 use planner::abstraction::{
-    Abstractions, DistanceScratch, INFINITY, Pattern, PatternLimits, Projection,
-    interesting_patterns,
+    Abstractions, CegarConfig, ChosenConfig, DistanceScratch, INFINITY, Pattern, PatternLimits,
+    Projection, cegar_patterns, chosen_patterns, interesting_patterns,
 };
 use planner::task::{Task, VarId};
 use planner::testing::{StateSpace, random_task, rng};
+use planner::work::SECOND;
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -16,6 +17,13 @@ fn small_patterns(task: &Task) -> Vec<Pattern> {
     let mut patterns: Vec<Pattern> = pairs.collect();
     patterns.push(Pattern::new(vars));
     patterns
+}
+
+/// All subsets of the variables.
+fn all_patterns(task: &Task) -> Vec<Pattern> {
+    let vars: Vec<VarId> = (0..task.variables.len()).map(VarId::from).collect();
+    let subset = |bits: u32| vars.iter().copied().filter(move |var| bits >> var.0 & 1 == 1);
+    (1..1 << vars.len()).map(|bits| Pattern::new(subset(bits))).collect()
 }
 
 /// The transitions by definition: from every abstract state, by every operator.
@@ -52,7 +60,7 @@ proptest! {
     #[test]
     fn transitions_are_those_of_the_definition(seed: u64) {
         let task = random_task(seed);
-        for pattern in small_patterns(&task) {
+        for pattern in all_patterns(&task) {
             let projection = Projection::new(&task, &pattern);
             let expand = |(from, label, to)| {
                 projection.label_operators(label).iter().map(move |o| (from, o.0, to))
@@ -85,6 +93,68 @@ proptest! {
             }
             prop_assert_eq!(abstractions.is_dead_end(state), h_star.is_none());
         }
+    }
+
+    #[test]
+    fn saturated_costs_are_the_largest_decreases(seed: u64, max_cost in prop::sample::select(vec![1u32, 9, 5000])) {
+        let task = random_task(seed);
+        let mut rng = rng(seed);
+        let mut scratch = DistanceScratch::new();
+        for pattern in all_patterns(&task) {
+            let projection = Projection::new(&task, &pattern);
+            let costs: Vec<u32> =
+                (0..projection.num_labels()).map(|_| rng.random_range(0..=max_cost)).collect();
+            let mut distances = vec![0; projection.num_states()];
+            projection.goal_distances(&costs, &mut scratch, &mut distances);
+            let mut expected = vec![0; projection.num_labels()];
+            for (from, label, to) in projection.transitions() {
+                let decrease = distances[from as usize].saturating_sub(distances[to as usize]);
+                expected[label.index()] = decrease.max(expected[label.index()]);
+            }
+            let mut saturated = Vec::new();
+            projection.saturated_costs(&distances, &mut saturated);
+            prop_assert_eq!(&saturated, &expected);
+            saturated = costs;
+            projection.saturate(&distances, &mut saturated);
+            prop_assert_eq!(&saturated, &expected);
+        }
+    }
+
+    #[test]
+    fn chosen_patterns_add_something_and_are_the_same_every_time(seed: u64) {
+        let task = random_task(seed);
+        let config = ChosenConfig { work: SECOND / 1000, seed, ..ChosenConfig::default() };
+        let patterns = chosen_patterns(&task, &config);
+        prop_assert_eq!(&patterns, &chosen_patterns(&task, &config));
+        let interesting = interesting_patterns(&task, 4, &PatternLimits::default());
+        let abstractions = Abstractions::new(&task, &patterns);
+        for p in abstractions.ids() {
+            prop_assert!(interesting.contains(abstractions.projection(p).pattern()));
+            prop_assert!(abstractions.distances(p).iter().any(|&d| d > 0 && d != INFINITY));
+        }
+        let few = ChosenConfig { patterns: 2, states: 8, total_states: 10, ..config };
+        let few = chosen_patterns(&task, &few);
+        prop_assert!(few.len() <= 2 && few.iter().all(|p| p.num_states(&task) <= 8));
+        prop_assert!(few.iter().map(|p| p.num_states(&task)).sum::<usize>() <= 10);
+        // Whatever any pattern sees, one of those chosen sees, too.
+        let all = Abstractions::new(&task, &interesting);
+        let is_positive = |&d: &u32| d > 0 && d != INFINITY;
+        let sees = all.ids().any(|p| all.distances(p).iter().any(is_positive));
+        prop_assert_eq!(sees, !patterns.is_empty());
+    }
+
+    #[test]
+    fn grown_patterns_begin_at_goals_and_are_the_same_every_time(seed: u64) {
+        let task = random_task(seed);
+        let config = CegarConfig { work: SECOND / 1000, seed, ..CegarConfig::default() };
+        let patterns = cegar_patterns(&task, &config);
+        prop_assert_eq!(&patterns, &cegar_patterns(&task, &config));
+        let has_goal = |p: &Pattern| p.variables().iter().any(|&var| task.goal_on(var).is_some());
+        prop_assert!(patterns.iter().all(has_goal));
+        let few = CegarConfig { patterns: 2, states: 8, total_states: 10, ..config };
+        let few = cegar_patterns(&task, &few);
+        prop_assert!(few.len() <= 2 && few.iter().all(|p| p.num_states(&task) <= 8));
+        prop_assert!(few.iter().map(|p| p.num_states(&task)).sum::<usize>() <= 10);
     }
 
     #[test]

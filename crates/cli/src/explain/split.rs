@@ -11,7 +11,7 @@ use planner::partition::{
 use planner::task::{Fact, OpId, Task, Value};
 use svg::Element;
 
-use crate::heuristic::projections;
+use crate::heuristic::{Patterns, projections};
 use crate::learned::LearnedArgs;
 use crate::watch::Run;
 
@@ -46,7 +46,8 @@ pub(super) fn explain(
 ) -> anyhow::Result<()> {
     let left = run.resources().beside(task);
     let note = &mut |note| eprintln!("{note}");
-    let abstractions = projections(task, 2, &PatternLimits::default(), &left, note);
+    let abstractions =
+        projections(task, &[Patterns::Systematic(2)], &PatternLimits::default(), &left, note);
     if abstractions.is_dead_end(state) {
         println!("the state is a dead end: some projection cannot reach the goal");
         return Ok(());

@@ -7,6 +7,7 @@
 //! **Architecture invariant:** nothing here knows how costs are divided.
 //! Every distance is a function of a projection and the costs of its labels.
 
+mod cegar;
 mod chosen;
 mod collection;
 mod distances;
@@ -17,6 +18,7 @@ mod projection;
 mod saturation;
 mod transitions;
 
+pub use cegar::{CegarConfig, cegar_patterns};
 pub use chosen::{ChosenConfig, chosen_patterns};
 pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS};
 pub use distances::{Distance, DistanceScratch, INFINITY};
