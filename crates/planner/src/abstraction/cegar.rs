@@ -196,8 +196,8 @@ impl<'a> Growth<'a> {
         violated.map(|fact| fact.var).filter(|var| !self.is_left_out[var.index()])
     }
 
-    fn apply(&mut self, o: OpId, state: &mut Vec<Value>) {
-        let before = state.clone();
+    fn apply(&mut self, o: OpId, state: &mut [Value]) {
+        let before = state.to_owned();
         self.task.operator(o).apply(&before, state);
         self.axioms.evaluate(state, &mut self.axiom_scratch);
     }

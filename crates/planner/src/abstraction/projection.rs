@@ -234,7 +234,7 @@ impl Projection {
 
     /// Replaces the costs of labels by the saturated ones, for the goal distances under these
     /// costs.
-    pub fn saturate(&self, distances: &[Distance], label_costs: &mut Vec<Distance>) {
+    pub fn saturate(&self, distances: &[Distance], label_costs: &mut [Distance]) {
         assert_eq!(distances.len(), self.num_states());
         self.saturation.saturate(distances, label_costs);
     }
