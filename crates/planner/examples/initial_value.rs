@@ -47,7 +47,7 @@ fn main() {
     let ascended = attempt(&mut ascent, &task, None, &mut budget).unwrap_or(0);
     let ascending = started.elapsed().as_secs_f64();
 
-    let sizes: Vec<usize> = abstractions.projections().iter().map(|p| p.pattern().len()).collect();
+    let sizes: Vec<usize> = abstractions.components().iter().map(|p| p.pattern().len()).collect();
     let most = sizes.iter().max().copied().unwrap_or(0);
     let of_size = |size| sizes.iter().filter(|&&s| s == size).count();
     let by_size: Vec<usize> = (1..=most).map(of_size).collect();

@@ -95,7 +95,7 @@ fn distances(
 ) -> Vec<Option<f64>> {
     let tables = partitioning.goal_distances(&mut PartitionScratch::default());
     let distance = |p: PatternId| {
-        let rank = abstractions.projection(p).abstract_state(state);
+        let rank = abstractions.component(p).abstract_state(state);
         match tables.table(p)[rank as usize] {
             INFINITY => None,
             d => Some(f64::from(d) / f64::from(tables.scale())),
@@ -121,7 +121,7 @@ fn number(x: Option<f64>) -> String {
 }
 
 fn pattern_name(task: &Task, abstractions: &Abstractions, pattern: PatternId) -> String {
-    let variables = abstractions.projection(pattern).pattern().variables();
+    let variables = abstractions.component(pattern).pattern().variables();
     let names: Vec<String> = variables
         .iter()
         .map(|&var| match task.goal_on(var) {

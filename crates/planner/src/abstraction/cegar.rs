@@ -15,10 +15,10 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustc_hash::FxHashSet;
 
+use super::component::{Component, LabelId};
 use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::EffectIndex;
 use super::pattern::Pattern;
-use super::projection::{LabelId, Projection};
 use crate::task::{AxiomEvaluator, AxiomScratch, OpId, Task, Value, VarId};
 use crate::work::{self, Budget, SECOND, Work};
 
@@ -157,7 +157,7 @@ impl<'a> Growth<'a> {
     /// there is no plan.
     fn flaws(&mut self, pattern: &Pattern, budget: &mut Budget) -> Option<Vec<VarId>> {
         let (task, index) = (self.task, &mut self.index);
-        let projection = Projection::within(task, pattern, index, self.config.transitions)?;
+        let projection = Component::within(task, pattern, index, self.config.transitions)?;
         let built = MENTION * self.index.num_mentions(pattern) as Work;
         budget.spend(built + 4 * work::ARC * (pattern.len() * projection.num_states()) as Work);
         projection.label_costs_of_task(&self.costs, &mut self.label_costs);

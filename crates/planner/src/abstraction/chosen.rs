@@ -13,11 +13,11 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::component::goal_states;
 use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::{EffectIndex, Labels, group_operators};
 use super::levels::{Levels, shuffled};
 use super::pattern::Pattern;
-use super::projection::goal_states;
 use super::saturation::Saturation;
 use super::transitions::{End, Radix, Transitions};
 use crate::task::{OpId, Task};

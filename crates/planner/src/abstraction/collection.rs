@@ -2,7 +2,7 @@
 //!
 //! A *pair* is a pattern together with an operator that is relevant in it: the only places where
 //! cost can be of use.
-//! Pairs are numbered pattern by pattern, in the order of [`Projection::relevant_operators`];
+//! Pairs are numbered pattern by pattern, in the order of [`Component::relevant_operators`];
 //! a cost partitioning is one integer per pair.
 //!
 //! Distances are 32-bit integers.
@@ -17,10 +17,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::component::Component;
 use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::EffectIndex;
 use super::pattern::{Pattern, PatternId};
-use super::projection::Projection;
 use crate::csr::{Csr, Offsets};
 use crate::task::{Cost, OpId, Task, Value, VarId};
 
@@ -39,7 +39,7 @@ const LIMIT: u64 = 1 << 31;
 /// Projections of a task, the costs of its operators, and who is relevant where.
 #[derive(Clone, Debug)]
 pub struct Abstractions {
-    projections: Vec<Projection>,
+    projections: Vec<Component>,
     divisor: Cost,
     scale: u32,
     largest_sum: u64,
@@ -82,8 +82,8 @@ impl Abstractions {
             if room == 0 {
                 continue;
             }
-            let projection = Projection::within(task, pattern, &mut index, transitions.min(room));
-            let fits = |projection: &Projection| bytes_of(projection) <= bytes;
+            let projection = Component::within(task, pattern, &mut index, transitions.min(room));
+            let fits = |projection: &Component| bytes_of(projection) <= bytes;
             if let Some(projection) = projection.filter(fits) {
                 transitions -= projection.num_stored_transitions();
                 bytes -= bytes_of(&projection);
@@ -136,12 +136,12 @@ impl Abstractions {
 
     /// The projection to a pattern.
     #[inline]
-    pub fn projection(&self, pattern: PatternId) -> &Projection {
+    pub fn component(&self, pattern: PatternId) -> &Component {
         &self.projections[pattern.index()]
     }
 
     /// All projections, in the order of their ids.
-    pub fn projections(&self) -> &[Projection] {
+    pub fn components(&self) -> &[Component] {
         &self.projections
     }
 
@@ -228,16 +228,16 @@ impl Abstractions {
 
     /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
-        let projections: usize = self.projections.iter().map(Projection::memory_bytes).sum();
+        let projections: usize = self.projections.iter().map(Component::memory_bytes).sum();
         let distances: usize = self.distances.iter().map(|d| 4 * d.len()).sum();
         projections + distances + 8 * self.operator_pairs.len() + 8 * self.costs.len()
     }
 }
 
 /// What a projection takes in a collection: itself, its distances, and its pairs.
-fn bytes_of(projection: &Projection) -> usize {
+fn bytes_of(projection: &Component) -> usize {
     let pairs = projection.relevant_operators().len();
-    size_of::<Projection>() + projection.memory_bytes() + 4 * projection.num_states() + 12 * pairs
+    size_of::<Component>() + projection.memory_bytes() + 4 * projection.num_states() + 12 * pairs
 }
 
 fn in_units(cost: Cost, divisor: Cost) -> Distance {
@@ -245,10 +245,10 @@ fn in_units(cost: Cost, divisor: Cost) -> Distance {
 }
 
 /// The divisor and the scale that keep every sum of distances below [`LIMIT`].
-fn choose_unit(task: &Task, projections: &[Projection]) -> (Cost, u32) {
+fn choose_unit(task: &Task, projections: &[Component]) -> (Cost, u32) {
     let max_cost = task.operators.iter().map(|o| o.cost).max().unwrap_or(0);
     // A divisor that is safe beyond doubt: no path visits a state twice.
-    let most_states = projections.iter().map(Projection::num_states).max().unwrap_or(1) as u64;
+    let most_states = projections.iter().map(Component::num_states).max().unwrap_or(1) as u64;
     let total_states: u64 = projections.iter().map(|p| p.num_states() as u64).sum();
     let mut safe = 1;
     while max_cost / safe >= LIMIT / most_states.max(2) {
@@ -280,10 +280,10 @@ fn largest_finite(distances: &[Distance]) -> Distance {
 }
 
 /// The goal distances in each projection for one cost per operator.
-fn all_goal_distances(projections: &[Projection], costs: &[Distance]) -> Vec<Vec<Distance>> {
+fn all_goal_distances(projections: &[Component], costs: &[Distance]) -> Vec<Vec<Distance>> {
     let mut scratch = DistanceScratch::new();
     let mut label_costs = Vec::new();
-    let distances = |projection: &Projection| {
+    let distances = |projection: &Component| {
         projection.label_costs_of_task(costs, &mut label_costs);
         let mut distances = vec![INFINITY; projection.num_states()];
         projection.goal_distances(&label_costs, &mut scratch, &mut distances);
@@ -295,7 +295,7 @@ fn all_goal_distances(projections: &[Projection], costs: &[Distance]) -> Vec<Vec
 /// The projections with a dead end that no projection to one of their variables has.
 fn dead_end_projections(
     task: &Task,
-    projections: &[Projection],
+    projections: &[Component],
     distances: &[Vec<Distance>],
 ) -> Vec<PatternId> {
     // For each variable the distances in the projection to it alone.
@@ -305,7 +305,7 @@ fn dead_end_projections(
             single[var.index()] = distances;
         }
     }
-    let is_new = |projection: &Projection, rank: u32| {
+    let is_new = |projection: &Component, rank: u32| {
         let vars = projection.pattern().variables();
         let dead = |(var, value): (&VarId, Value)| {
             single[var.index()].get(value as usize) == Some(&INFINITY)

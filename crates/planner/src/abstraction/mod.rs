@@ -1,6 +1,6 @@
 //! Projections of a task to small sets of variables, and distances in them.
 //!
-//! A [`Pattern`] is a set of variables; its [`Projection`] is the task with everything else
+//! A [`Pattern`] is a set of variables; its [`Component`] is the task with everything else
 //! ignored, small enough to hold all its states.
 //! [`Abstractions`] is the collection that a cost partitioning divides the costs among.
 //!
@@ -10,17 +10,17 @@
 mod cegar;
 mod chosen;
 mod collection;
+mod component;
 mod distances;
 mod labels;
 mod levels;
 mod pattern;
-mod projection;
 mod saturation;
 mod transitions;
 
 pub use cegar::{CegarConfig, cegar_patterns};
 pub use chosen::{ChosenConfig, chosen_patterns};
 pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS};
+pub use component::{Component, LabelId};
 pub use distances::{Distance, DistanceScratch, INFINITY};
 pub use pattern::{Pattern, PatternId, PatternLimits, interesting_patterns};
-pub use projection::{LabelId, Projection};

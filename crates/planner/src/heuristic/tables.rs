@@ -66,7 +66,7 @@ impl Ranks {
     fn new(abstractions: &Abstractions) -> Ranks {
         let mut pairs = Vec::with_capacity(abstractions.len());
         let mut further = Vec::new();
-        for (p, projection) in abstractions.projections().iter().enumerate() {
+        for (p, projection) in abstractions.components().iter().enumerate() {
             let vars = projection.pattern().variables().iter().map(|var| var.0);
             let mut pair = [(0, 0); 2];
             for (i, (var, place)) in vars.zip(projection.place_values()).enumerate() {
@@ -184,7 +184,7 @@ impl<L: Lane> Tables<L> {
                 let target = self.blocks.last_mut().expect("there is a block with room");
                 target.used += 1;
                 for &(pattern, start) in &block.patterns {
-                    let len = abstractions.projections()[pattern as usize].num_states();
+                    let len = abstractions.components()[pattern as usize].num_states();
                     table.clear();
                     let rows = &block.rows[start as usize..start as usize + len];
                     table.extend(rows.iter().map(|row| row.as_ref()[lane].into()));

@@ -21,7 +21,7 @@ index_type!(/** Index of a label of one projection. */ LabelId);
 
 /// A task seen through a pattern.
 #[derive(Clone, Debug)]
-pub struct Projection {
+pub struct Component {
     pattern: Pattern,
     pub(super) radix: Radix,
     is_goal: Vec<bool>,
@@ -33,14 +33,14 @@ pub struct Projection {
     pub(super) forward: Transitions,
 }
 
-impl Projection {
+impl Component {
     /// Projects the task to a pattern.
     ///
     /// # Panics
     /// If there are 2³² abstract states or more, or a variable of the pattern is derived.
-    pub fn new(task: &Task, pattern: &Pattern) -> Projection {
+    pub fn new(task: &Task, pattern: &Pattern) -> Component {
         let index = &mut EffectIndex::new(task);
-        Projection::within(task, pattern, index, usize::MAX).expect("no limit is exceeded")
+        Component::within(task, pattern, index, usize::MAX).expect("no limit is exceeded")
     }
 
     /// Projects the task to a pattern unless more than `max_transitions` have to be stored.
@@ -49,7 +49,7 @@ impl Projection {
         pattern: &Pattern,
         index: &mut EffectIndex,
         max_transitions: usize,
-    ) -> Option<Projection> {
+    ) -> Option<Component> {
         let radix = Radix::new(task, pattern);
         let goals = goal_states(task, pattern, &radix);
         let mut is_goal = vec![false; radix.num_states as usize];
@@ -67,7 +67,7 @@ impl Projection {
         let saturation = Saturation::new(&radix, &steps);
         let backward = Transitions::new(&radix, &steps, End::Target);
         let forward = Transitions::new(&radix, &steps, End::Source);
-        Some(Projection {
+        Some(Component {
             pattern: pattern.clone(),
             radix,
             is_goal,
@@ -128,7 +128,7 @@ impl Projection {
         self.operators.len()
     }
 
-    /// The positions in [`Projection::relevant_operators`] that have this label.
+    /// The positions in [`Component::relevant_operators`] that have this label.
     #[inline]
     pub fn label_range(&self, label: LabelId) -> std::ops::Range<usize> {
         self.operators.offsets().range(label.index())
@@ -146,7 +146,7 @@ impl Projection {
     }
 
     /// The cost of each label, that of its cheapest operator, from costs given in the order of
-    /// [`Projection::relevant_operators`].
+    /// [`Component::relevant_operators`].
     pub fn label_costs(&self, costs: &[Distance], label_costs: &mut Vec<Distance>) {
         assert_eq!(costs.len(), self.relevant_operators().len());
         label_costs.clear();
@@ -159,7 +159,7 @@ impl Projection {
     }
 
     /// Gives every operator the cost of its label, in the order of
-    /// [`Projection::relevant_operators`]; the inverse of [`Projection::label_costs`].
+    /// [`Component::relevant_operators`]; the inverse of [`Component::label_costs`].
     pub fn spread_label_costs(&self, label_costs: &[Distance], costs: &mut [Distance]) {
         assert_eq!(costs.len(), self.relevant_operators().len());
         for (label, &cost) in self.labels().zip(label_costs) {
