@@ -8,7 +8,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
-use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::abstraction::{
+    Abstractions, CartesianConfig, Component, PatternLimits, cartesian_abstractions,
+    interesting_patterns, projections_within,
+};
 use planner::heuristic::{Blind, EveryState, HMax, Heuristic, Lazy, Maximum, Stored, StoredConfig};
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
@@ -53,6 +56,15 @@ pub(crate) enum Use {
     Stored,
 }
 
+/// A kind of components.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Projections to patterns, chosen by `--patterns`
+    Patterns,
+    /// Cartesian abstractions for goals and landmarks
+    Cartesian,
+}
+
 /// What the whole process may use, as far as it was told.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resources {
@@ -89,6 +101,15 @@ pub(crate) struct HeuristicOptions {
     /// The projections: all interesting patterns of at most N variables
     #[arg(long, value_name = "systematic:N", default_value = "systematic:2", value_parser = parse_patterns)]
     pub(crate) patterns: usize,
+    /// What costs are divided among
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "patterns",
+        value_name = "KINDS"
+    )]
+    pub(crate) components: Vec<Kind>,
     /// Use at most this many patterns
     #[arg(long, value_name = "N", default_value_t = PatternLimits::default().patterns)]
     pub(crate) max_patterns: usize,
@@ -233,7 +254,14 @@ impl HeuristicOptions {
             states: self.max_pattern_states,
             ..PatternLimits::default()
         };
-        projections(task, self.patterns, &limits, resources, note)
+        let mut components = Vec::new();
+        if self.components.contains(&Kind::Patterns) {
+            components = projections(task, self.patterns, &limits, resources, note);
+        }
+        if self.components.contains(&Kind::Cartesian) {
+            components.extend(cartesian_abstractions(task, &CartesianConfig::default()));
+        }
+        Abstractions::of(task, components)
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.
@@ -257,18 +285,18 @@ pub(crate) fn projections(
     limits: &PatternLimits,
     left: &Resources,
     note: &mut dyn FnMut(String),
-) -> Arc<Abstractions> {
+) -> Vec<Component> {
     // Some hundred bytes for each pattern are needed before anything is known of it.
     let most = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8 / 512);
     let limits = PatternLimits { patterns: limits.patterns.min(most), ..*limits };
     let patterns = interesting_patterns(task, max_size, &limits);
     let max_bytes = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8);
-    let abstractions = Abstractions::within(task, &patterns, max_bytes);
-    if abstractions.len() < patterns.len() {
-        let (kept, found) = (abstractions.len(), patterns.len());
+    let components = projections_within(task, &patterns, max_bytes);
+    if components.len() < patterns.len() {
+        let (kept, found) = (components.len(), patterns.len());
         note(format!("{kept} of {found} patterns are used: there is no memory for more."));
     }
-    abstractions
+    components
 }
 
 /// The work that takes about this long on the machine that work was calibrated on.

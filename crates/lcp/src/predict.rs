@@ -272,7 +272,7 @@ impl Predictor {
     /// Sets `token` to the tokens of the state's positions after the first action attention.
     fn find_tokens(&mut self, state: &[Value]) {
         let abstractions = Arc::clone(&self.abstractions);
-        let ranks = || abstractions.projections().iter().map(|p| p.abstract_state(state));
+        let ranks = || abstractions.components().iter().map(|p| p.abstract_state(state));
         let is_known = |(p, rank): (usize, u32)| self.known.contains_key(&(p as u32, rank));
         if !ranks().enumerate().all(is_known) {
             self.compute_tokens(state);
@@ -298,7 +298,7 @@ impl Predictor {
             self.tokens.clear();
         }
         for p in abstractions.ids() {
-            let rank = abstractions.projection(p).abstract_state(state);
+            let rank = abstractions.component(p).abstract_state(state);
             if self.known.contains_key(&(p.0, rank)) {
                 continue;
             }
@@ -313,7 +313,9 @@ impl Predictor {
 
 /// The patterns of a task's projections.
 pub fn patterns_of(abstractions: &Abstractions) -> Vec<Pattern> {
-    abstractions.projections().iter().map(|projection| projection.pattern().clone()).collect()
+    let pattern = |component: &planner::abstraction::Component| component.pattern().cloned();
+    let patterns = abstractions.components().iter().map(pattern);
+    patterns.collect::<Option<_>>().expect("predictions are for patterns")
 }
 
 /// The paper's partitioning: each share rounded down, the rest lost; if some share is no number,

@@ -43,7 +43,7 @@ fn heuristics(task: &Task, size: usize) -> Vec<(&'static str, Box<dyn Heuristic>
 fn check_projections(seed: u64, task: &Task, space: &StateSpace) {
     let patterns = interesting_patterns(task, 3, &PatternLimits::default());
     let abstractions = Abstractions::new(task, &patterns);
-    for projection in abstractions.projections() {
+    for projection in abstractions.components() {
         let transitions: std::collections::HashSet<_> = projection.transitions().collect();
         for state in &space.states {
             let from = projection.abstract_state(state);

@@ -30,11 +30,11 @@ fn linear_program(abstractions: &Abstractions, state: &[Value]) -> f64 {
     let mut num_columns = abstractions.len() + abstractions.num_pairs();
     for p in abstractions.ids() {
         first_column.push(num_columns);
-        num_columns += abstractions.projection(p).num_states();
+        num_columns += abstractions.component(p).num_states();
     }
     let mut rows: Vec<(Vec<(usize, f64)>, f64)> = Vec::new();
     for p in abstractions.ids() {
-        let projection = abstractions.projection(p);
+        let projection = abstractions.component(p);
         let d = |s: u32| first_column[p.index()] + s as usize;
         for (from, label, to) in projection.transitions() {
             for position in projection.label_range(label) {

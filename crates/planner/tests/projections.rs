@@ -1,7 +1,7 @@
 //! Projections on random small tasks, against definitions spelled out naively.
 
 use planner::abstraction::{
-    Abstractions, DistanceScratch, INFINITY, Pattern, PatternLimits, Projection,
+    Abstractions, Component, DistanceScratch, INFINITY, Pattern, PatternLimits,
     interesting_patterns,
 };
 use planner::task::{Task, VarId};
@@ -19,8 +19,8 @@ fn small_patterns(task: &Task) -> Vec<Pattern> {
 }
 
 /// The transitions by definition: from every abstract state, by every operator.
-fn naive_transitions(task: &Task, projection: &Projection) -> Vec<(u32, u32, u32)> {
-    let vars = projection.pattern().variables();
+fn naive_transitions(task: &Task, projection: &Component) -> Vec<(u32, u32, u32)> {
+    let vars = projection.variables();
     let mut transitions = Vec::new();
     for (o, operator) in task.operators.iter().enumerate() {
         for from in 0..projection.num_states() as u32 {
@@ -53,7 +53,7 @@ proptest! {
     fn transitions_are_those_of_the_definition(seed: u64) {
         let task = random_task(seed);
         for pattern in small_patterns(&task) {
-            let projection = Projection::new(&task, &pattern);
+            let projection = Component::new(&task, &pattern);
             let expand = |(from, label, to)| {
                 projection.label_operators(label).iter().map(move |o| (from, o.0, to))
             };
@@ -74,12 +74,12 @@ proptest! {
         prop_assert_eq!(abstractions.divisor(), 1);
         for (state, h_star) in space.states.iter().zip(&space.distances) {
             for p in abstractions.ids() {
-                let rank = abstractions.projection(p).abstract_state(state);
+                let rank = abstractions.component(p).abstract_state(state);
                 let d = abstractions.distances(p)[rank as usize];
                 if let Some(h_star) = *h_star {
                     prop_assert!(d != INFINITY && u64::from(d) <= h_star);
                 }
-                if abstractions.projection(p).pattern().len() == task.variables.len() {
+                if abstractions.component(p).variables().len() == task.variables.len() {
                     prop_assert_eq!((d != INFINITY).then_some(u64::from(d)), *h_star);
                 }
             }
@@ -94,7 +94,7 @@ proptest! {
         let mut scratch = DistanceScratch::new();
         let mut path = Vec::new();
         for pattern in small_patterns(&task) {
-            let projection = Projection::new(&task, &pattern);
+            let projection = Component::new(&task, &pattern);
             let costs: Vec<u32> =
                 (0..projection.num_labels()).map(|_| rng.random_range(0..=max_cost)).collect();
             let mut distances = vec![0; projection.num_states()];
@@ -125,7 +125,7 @@ proptest! {
         let mut rng = rng(seed);
         let mut scratch = DistanceScratch::new();
         for pattern in small_patterns(&task) {
-            let projection = Projection::new(&task, &pattern);
+            let projection = Component::new(&task, &pattern);
             let costs: Vec<u32> =
                 (0..projection.num_labels()).map(|_| rng.random_range(0..=max_cost)).collect();
             let mut distances = vec![0; projection.num_states()];

@@ -46,7 +46,8 @@ pub(super) fn explain(
 ) -> anyhow::Result<()> {
     let left = run.resources().beside(task);
     let note = &mut |note| eprintln!("{note}");
-    let abstractions = projections(task, 2, &PatternLimits::default(), &left, note);
+    let components = projections(task, 2, &PatternLimits::default(), &left, note);
+    let abstractions = Abstractions::of(task, components);
     if abstractions.is_dead_end(state) {
         println!("the state is a dead end: some projection cannot reach the goal");
         return Ok(());
@@ -94,7 +95,7 @@ fn distances(
 ) -> Vec<Option<f64>> {
     let tables = partitioning.goal_distances(&mut PartitionScratch::default());
     let distance = |p: PatternId| {
-        let rank = abstractions.projection(p).abstract_state(state);
+        let rank = abstractions.component(p).abstract_state(state);
         match tables.table(p)[rank as usize] {
             INFINITY => None,
             d => Some(f64::from(d) / f64::from(tables.scale())),
@@ -120,7 +121,7 @@ fn number(x: Option<f64>) -> String {
 }
 
 fn pattern_name(task: &Task, abstractions: &Abstractions, pattern: PatternId) -> String {
-    let variables = abstractions.projection(pattern).pattern().variables();
+    let variables = abstractions.component(pattern).variables();
     let names: Vec<String> = variables
         .iter()
         .map(|&var| match task.goal_on(var) {

@@ -34,7 +34,7 @@ impl Bound {
         let scale = abstractions.scale();
         let mut sum = 0u64;
         for p in abstractions.ids() {
-            let projection = abstractions.projection(p);
+            let projection = abstractions.component(p);
             let pairs = abstractions.pairs(p);
             let operators = projection.relevant_operators();
             self.costs.clear();
@@ -73,7 +73,7 @@ pub fn value_of(
     let PartitionScratch { distances, label_costs, path, .. } = scratch;
     let mut sum = 0u64;
     for p in abstractions.ids() {
-        let projection = abstractions.projection(p);
+        let projection = abstractions.component(p);
         projection.label_costs(partitioning.costs_of(p), label_costs);
         let from = projection.abstract_state(state);
         match projection.shortest_path(from, label_costs, distances, path) {

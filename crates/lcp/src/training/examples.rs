@@ -181,5 +181,5 @@ impl TaskExamples {
 }
 
 fn abstract_state(abstractions: &Abstractions, pattern: usize, state: &[Value]) -> u32 {
-    abstractions.projection(PatternId::from(pattern)).abstract_state(state)
+    abstractions.component(PatternId::from(pattern)).abstract_state(state)
 }

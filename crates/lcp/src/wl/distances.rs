@@ -128,7 +128,7 @@ impl Distances {
         pattern: PatternId,
         here: u32,
     ) -> &[Code] {
-        let projection = abstractions.projection(pattern);
+        let projection = abstractions.component(pattern);
         let to_goal = abstractions.distances(pattern);
         projection.label_costs_of_task(abstractions.costs(), &mut self.costs);
         self.labels.clear();
@@ -146,7 +146,7 @@ impl Distances {
 
     /// Looks at every transition that counts.
     fn follow(&mut self, abstractions: &Abstractions, pattern: PatternId, here: u32) {
-        let projection = abstractions.projection(pattern);
+        let projection = abstractions.component(pattern);
         let to_goal = abstractions.distances(pattern);
         let h = to_goal[here as usize];
         let Distances { scratch, costs, from_here, labels, on_shortest, .. } = self;

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use planner::abstraction::{Abstractions, PatternId, Projection};
+use planner::abstraction::{Abstractions, Component, PatternId};
 use planner::task::{OpId, Task, Value, VarId};
 use rustc_hash::FxHashMap;
 
@@ -168,7 +168,7 @@ impl FeatureGenerator {
     ) -> FeatureGenerator {
         let graph = TaskGraph::new(task, vocabulary.kind());
         let adjacency = Adjacency::new(&graph, &vocabulary.numbers(&graph));
-        let projections = abstractions.projections().iter();
+        let projections = abstractions.components().iter();
         let patterns: Vec<PatternCache> =
             projections.map(|projection| PatternCache::new(task, projection)).collect();
         let index_bytes: usize = patterns.iter().map(|p| p.entries.fixed_bytes()).sum();
@@ -293,7 +293,7 @@ impl FeatureGenerator {
     /// The entry of a pattern and the projection of a state.
     #[inline]
     fn entry(&mut self, pattern: PatternId, state: &[Value]) -> u32 {
-        let rank = self.abstractions.projection(pattern).abstract_state(state);
+        let rank = self.abstractions.component(pattern).abstract_state(state);
         if let Some(entry) = self.patterns[pattern.index()].entries.entry(rank) {
             return entry;
         }
@@ -351,7 +351,7 @@ impl FeatureGenerator {
         } = &mut self.scratch;
         let PatternCache { vars, domains, classes, graph, last, .. } =
             &mut self.patterns[pattern.index()];
-        let projection = abstractions.projection(pattern);
+        let projection = abstractions.component(pattern);
         let with_distances = self.vocabulary.has_distances().then_some(projection);
         let graph = graph.get_or_insert_with(|| {
             let (graph, made) =
@@ -439,8 +439,8 @@ impl FeatureGenerator {
 }
 
 impl PatternCache {
-    fn new(task: &Task, projection: &Projection) -> PatternCache {
-        let vars = projection.pattern().variables();
+    fn new(task: &Task, projection: &Component) -> PatternCache {
+        let vars = projection.pattern().expect("features are of patterns").variables();
         let domains = vars.iter().map(|&var| task.variable(var).domain_size()).collect();
         let entries = EntryIndex::new(projection.num_states());
         let vars = vars.into();

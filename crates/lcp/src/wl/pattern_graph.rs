@@ -3,7 +3,7 @@
 //! [`Adjacency`] indexes the task's graph once; [`PatternGraph::new`] cuts out one pattern in time
 //! linear in the edges that touch it.
 
-use planner::abstraction::Projection;
+use planner::abstraction::Component;
 use planner::csr::Csr;
 use planner::task::{OpId, Value, VarId};
 use rustc_hash::FxHashMap;
@@ -133,7 +133,7 @@ impl PatternGraph {
         adjacency: &Adjacency,
         vars: &[VarId],
         domains: &[usize],
-        projection: Option<&Projection>,
+        projection: Option<&Component>,
         scratch: &mut ClassScratch,
     ) -> (PatternGraph, OperatorClasses) {
         let mut kept: Vec<u32> = Vec::new();
@@ -277,7 +277,7 @@ impl OperatorClasses {
     fn new(
         adjacency: &Adjacency,
         kept: &[u32],
-        projection: Option<&Projection>,
+        projection: Option<&Component>,
         scratch: &mut ClassScratch,
     ) -> (OperatorClasses, Neighbourhoods) {
         let ClassScratch { position, trie, children } = scratch;
@@ -305,7 +305,7 @@ impl OperatorClasses {
                 descend(op, i as u32, edge);
             }
         }
-        for label in projection.into_iter().flat_map(Projection::labels) {
+        for label in projection.into_iter().flat_map(Component::labels) {
             let operators = projection.into_iter().flat_map(|p| p.label_operators(label));
             operators.for_each(|op| descend(op.0, LABEL, label.0));
         }

@@ -2,7 +2,7 @@
 //!
 //! A *pair* is a pattern together with an operator that is relevant in it: the only places where
 //! cost can be of use.
-//! Pairs are numbered pattern by pattern, in the order of [`Projection::relevant_operators`];
+//! Pairs are numbered pattern by pattern, in the order of [`Component::relevant_operators`];
 //! a cost partitioning is one integer per pair.
 //!
 //! Distances are 32-bit integers.
@@ -17,10 +17,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::component::Component;
 use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::EffectIndex;
 use super::pattern::{Pattern, PatternId};
-use super::projection::Projection;
 use crate::csr::{Csr, Offsets};
 use crate::task::{Cost, OpId, Task, Value, VarId};
 
@@ -39,7 +39,7 @@ const LIMIT: u64 = 1 << 31;
 /// Projections of a task, the costs of its operators, and who is relevant where.
 #[derive(Clone, Debug)]
 pub struct Abstractions {
-    projections: Vec<Projection>,
+    projections: Vec<Component>,
     divisor: Cost,
     scale: u32,
     largest_sum: u64,
@@ -68,28 +68,12 @@ impl Abstractions {
     /// As [`Abstractions::new`], but also leaves out projections that do not fit into a number of
     /// bytes with those before them, and stops when hardly anything is left of these.
     pub fn within(task: &Task, patterns: &[Pattern], max_bytes: usize) -> Arc<Abstractions> {
-        let index = EffectIndex::new(task);
-        let mut transitions = MAX_TRANSITIONS;
-        let mut bytes = max_bytes.saturating_sub(index.memory_bytes());
-        let mut projections = Vec::new();
-        for pattern in patterns {
-            if bytes <= max_bytes / 64 {
-                break;
-            }
-            // What a state takes at least: its distance, and its rows in both directions.
-            let states = pattern.num_states(task).saturating_mul(12);
-            let room = bytes.saturating_sub(states) / BYTES_PER_TRANSITION;
-            if room == 0 {
-                continue;
-            }
-            let projection = Projection::within(task, pattern, &index, transitions.min(room));
-            let fits = |projection: &Projection| bytes_of(projection) <= bytes;
-            if let Some(projection) = projection.filter(fits) {
-                transitions -= projection.num_stored_transitions();
-                bytes -= bytes_of(&projection);
-                projections.push(projection);
-            }
-        }
+        Abstractions::of(task, projections_within(task, patterns, max_bytes))
+    }
+
+    /// The collection of these components.
+    pub fn of(task: &Task, components: Vec<Component>) -> Arc<Abstractions> {
+        let projections = components;
         let (divisor, scale) = choose_unit(task, &projections);
         let costs: Vec<Distance> =
             task.operators.iter().map(|o| in_units(o.cost, divisor)).collect();
@@ -136,12 +120,12 @@ impl Abstractions {
 
     /// The projection to a pattern.
     #[inline]
-    pub fn projection(&self, pattern: PatternId) -> &Projection {
+    pub fn component(&self, pattern: PatternId) -> &Component {
         &self.projections[pattern.index()]
     }
 
     /// All projections, in the order of their ids.
-    pub fn projections(&self) -> &[Projection] {
+    pub fn components(&self) -> &[Component] {
         &self.projections
     }
 
@@ -228,16 +212,44 @@ impl Abstractions {
 
     /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
-        let projections: usize = self.projections.iter().map(Projection::memory_bytes).sum();
+        let projections: usize = self.projections.iter().map(Component::memory_bytes).sum();
         let distances: usize = self.distances.iter().map(|d| 4 * d.len()).sum();
         projections + distances + 8 * self.operator_pairs.len() + 8 * self.costs.len()
     }
 }
 
+/// Projections of a task, as far as they fit into a number of bytes one after the other; at most
+/// [`MAX_TRANSITIONS`] are stored.
+pub fn projections_within(task: &Task, patterns: &[Pattern], max_bytes: usize) -> Vec<Component> {
+    let index = EffectIndex::new(task);
+    let mut transitions = MAX_TRANSITIONS;
+    let mut bytes = max_bytes.saturating_sub(index.memory_bytes());
+    let mut projections = Vec::new();
+    for pattern in patterns {
+        if bytes <= max_bytes / 64 {
+            break;
+        }
+        // What a state takes at least: its distance, and its rows in both directions.
+        let states = pattern.num_states(task).saturating_mul(12);
+        let room = bytes.saturating_sub(states) / BYTES_PER_TRANSITION;
+        if room == 0 {
+            continue;
+        }
+        let projection = Component::within(task, pattern, &index, transitions.min(room));
+        let fits = |projection: &Component| bytes_of(projection) <= bytes;
+        if let Some(projection) = projection.filter(fits) {
+            transitions -= projection.num_stored_transitions();
+            bytes -= bytes_of(&projection);
+            projections.push(projection);
+        }
+    }
+    projections
+}
+
 /// What a projection takes in a collection: itself, its distances, and its pairs.
-fn bytes_of(projection: &Projection) -> usize {
+fn bytes_of(projection: &Component) -> usize {
     let pairs = projection.relevant_operators().len();
-    size_of::<Projection>() + projection.memory_bytes() + 4 * projection.num_states() + 12 * pairs
+    size_of::<Component>() + projection.memory_bytes() + 4 * projection.num_states() + 12 * pairs
 }
 
 fn in_units(cost: Cost, divisor: Cost) -> Distance {
@@ -245,10 +257,10 @@ fn in_units(cost: Cost, divisor: Cost) -> Distance {
 }
 
 /// The divisor and the scale that keep every sum of distances below [`LIMIT`].
-fn choose_unit(task: &Task, projections: &[Projection]) -> (Cost, u32) {
+fn choose_unit(task: &Task, projections: &[Component]) -> (Cost, u32) {
     let max_cost = task.operators.iter().map(|o| o.cost).max().unwrap_or(0);
     // A divisor that is safe beyond doubt: no path visits a state twice.
-    let most_states = projections.iter().map(Projection::num_states).max().unwrap_or(1) as u64;
+    let most_states = projections.iter().map(Component::num_states).max().unwrap_or(1) as u64;
     let total_states: u64 = projections.iter().map(|p| p.num_states() as u64).sum();
     let mut safe = 1;
     while max_cost / safe >= LIMIT / most_states.max(2) {
@@ -280,10 +292,10 @@ fn largest_finite(distances: &[Distance]) -> Distance {
 }
 
 /// The goal distances in each projection for one cost per operator.
-fn all_goal_distances(projections: &[Projection], costs: &[Distance]) -> Vec<Vec<Distance>> {
+fn all_goal_distances(projections: &[Component], costs: &[Distance]) -> Vec<Vec<Distance>> {
     let mut scratch = DistanceScratch::new();
     let mut label_costs = Vec::new();
-    let distances = |projection: &Projection| {
+    let distances = |projection: &Component| {
         projection.label_costs_of_task(costs, &mut label_costs);
         let mut distances = vec![INFINITY; projection.num_states()];
         projection.goal_distances(&label_costs, &mut scratch, &mut distances);
@@ -295,27 +307,36 @@ fn all_goal_distances(projections: &[Projection], costs: &[Distance]) -> Vec<Vec
 /// The projections with a dead end that no projection to one of their variables has.
 fn dead_end_projections(
     task: &Task,
-    projections: &[Projection],
+    projections: &[Component],
     distances: &[Vec<Distance>],
 ) -> Vec<PatternId> {
     // For each variable the distances in the projection to it alone.
     let mut single: Vec<&[Distance]> = vec![&[]; task.variables.len()];
     for (projection, distances) in projections.iter().zip(distances) {
-        if let [var] = projection.pattern().variables() {
+        if let Some([var]) = projection.pattern().map(Pattern::variables) {
             single[var.index()] = distances;
         }
     }
-    let is_new = |projection: &Projection, rank: u32| {
-        let vars = projection.pattern().variables();
+    let is_new = |pattern: &Pattern, projection: &Component, rank: u32| {
+        let vars = pattern.variables();
         let dead = |(var, value): (&VarId, Value)| {
             single[var.index()].get(value as usize) == Some(&INFINITY)
         };
         vars.len() == 1 || !vars.iter().zip(projection.values(rank)).any(dead)
     };
     let has_new = |p: usize| {
-        let mut ranks = (0..projections[p].num_states() as u32)
+        let projection = &projections[p];
+        let mut ranks = (0..projection.num_states() as u32)
             .filter(|&rank| distances[p][rank as usize] == INFINITY);
-        ranks.any(|rank| is_new(&projections[p], rank))
+        match projection.pattern() {
+            Some(pattern) => ranks.any(|rank| is_new(pattern, projection, rank)),
+            // Many of its states hold no reachable state.
+            None if ranks.next().is_none() => false,
+            None => {
+                let reached = projection.reachable_from(projection.abstract_state(&task.initial));
+                reached.into_iter().any(|rank| distances[p][rank as usize] == INFINITY)
+            }
+        }
     };
     (0..projections.len()).filter(|&p| has_new(p)).map(PatternId::from).collect()
 }

@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::projection::{LabelId, Projection};
+use super::component::{Component, LabelId};
 use super::transitions::Transitions;
 use crate::work::{self, Work};
 
@@ -53,7 +53,7 @@ impl DistanceScratch {
 
     pub(super) fn goal_distances(
         &mut self,
-        projection: &Projection,
+        projection: &Component,
         label_costs: &[Distance],
         distances: &mut [Distance],
     ) {
@@ -77,7 +77,7 @@ impl DistanceScratch {
 
     pub(super) fn distances_from(
         &mut self,
-        projection: &Projection,
+        projection: &Component,
         from: u32,
         label_costs: &[Distance],
         distances: &mut [Distance],
@@ -164,7 +164,7 @@ impl DistanceScratch {
 
     pub(super) fn shortest_path(
         &mut self,
-        projection: &Projection,
+        projection: &Component,
         from: u32,
         label_costs: &[Distance],
         path: &mut Vec<LabelId>,

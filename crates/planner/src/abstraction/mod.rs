@@ -1,21 +1,24 @@
 //! Projections of a task to small sets of variables, and distances in them.
 //!
-//! A [`Pattern`] is a set of variables; its [`Projection`] is the task with everything else
+//! A [`Pattern`] is a set of variables; its [`Component`] is the task with everything else
 //! ignored, small enough to hold all its states.
 //! [`Abstractions`] is the collection that a cost partitioning divides the costs among.
 //!
 //! **Architecture invariant:** nothing here knows how costs are divided.
 //! Every distance is a function of a projection and the costs of its labels.
 
+mod cartesian;
 mod collection;
+mod component;
 mod distances;
 mod labels;
+mod landmarks;
 mod pattern;
-mod projection;
 mod saturation;
 mod transitions;
 
-pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS};
+pub use cartesian::{CartesianConfig, cartesian_abstractions};
+pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS, projections_within};
+pub use component::{Component, LabelId};
 pub use distances::{Distance, DistanceScratch, INFINITY};
 pub use pattern::{Pattern, PatternId, PatternLimits, interesting_patterns};
-pub use projection::{LabelId, Projection};

@@ -57,7 +57,7 @@ impl Classes {
     pub(super) fn new(abstractions: &Abstractions) -> Classes {
         let mut behaviour: Vec<Vec<(u32, u32)>> = vec![Vec::new(); abstractions.num_operators()];
         for p in abstractions.ids() {
-            let projection = abstractions.projection(p);
+            let projection = abstractions.component(p);
             for label in projection.labels() {
                 for o in projection.label_operators(label) {
                     behaviour[o.index()].push((p.0, label.0));
@@ -88,7 +88,7 @@ impl Classes {
         };
         let mut slot_of_class = vec![u32::MAX; classes.costs.len()];
         for p in abstractions.ids() {
-            let projection = abstractions.projection(p);
+            let projection = abstractions.component(p);
             classes.first_label.push(classes.label_slots.len() as u32);
             for label in projection.labels() {
                 let first = classes.class_of_slot.len();
@@ -201,7 +201,7 @@ impl Network {
         source: u32,
     ) -> Network {
         const UNSEEN: u32 = u32::MAX;
-        let projection = abstractions.projection(pattern);
+        let projection = abstractions.component(pattern);
         let distances = abstractions.distances(pattern);
         let first_label = classes.first_label[pattern.index()];
         let mut node_of = vec![UNSEEN; projection.num_states()];
@@ -321,7 +321,7 @@ impl Networks {
             if budget.is_spent() {
                 return false;
             }
-            let projection = abstractions.projection(p);
+            let projection = abstractions.component(p);
             let source = projection.abstract_state(state);
             budget.spend(work::FLOAT_ARC);
             let known = self.known[p.index()].get(&source).cloned();

@@ -191,7 +191,7 @@ impl<'a> Climb<'a> {
 
     /// Goes to a state and an order.
     fn start(&mut self, state: &[Value], order: &[PatternId]) {
-        let projections = self.abstractions.projections();
+        let projections = self.abstractions.components();
         self.ranks = projections.iter().map(|p| p.abstract_state(state)).collect();
         self.receivers.fill(NOWHERE);
         self.evaluate(order, 0, order.len());
@@ -213,7 +213,7 @@ impl<'a> Climb<'a> {
     fn take(&mut self, pattern: PatternId) -> Distance {
         let rank = self.ranks[pattern.index()];
         let d = distance(self.abstractions, pattern, rank, &self.remaining, &mut self.scratch);
-        for o in self.abstractions.projection(pattern).relevant_operators() {
+        for o in self.abstractions.component(pattern).relevant_operators() {
             self.remaining[o.index()] = 0;
         }
         d
@@ -228,7 +228,7 @@ impl<'a> Climb<'a> {
         self.remain(from);
         for (position, &pattern) in order.iter().enumerate().take(to).skip(from) {
             self.distances[position] = self.take(pattern);
-            for o in self.abstractions.projection(pattern).relevant_operators() {
+            for o in self.abstractions.component(pattern).relevant_operators() {
                 let receiver = &mut self.receivers[o.index()];
                 *receiver = (*receiver).min(position);
             }
@@ -268,7 +268,7 @@ impl<'a> Climb<'a> {
     fn partitioning(&self, order: &[PatternId]) -> CostPartitioning {
         let mut costs = vec![0; self.abstractions.num_pairs()];
         for (position, &p) in order.iter().enumerate() {
-            let operators = self.abstractions.projection(p).relevant_operators();
+            let operators = self.abstractions.component(p).relevant_operators();
             for (cost, o) in costs[self.abstractions.pairs(p)].iter_mut().zip(operators) {
                 if self.receivers[o.index()] == position {
                     *cost = self.abstractions.costs()[o.index()];
@@ -291,7 +291,7 @@ fn distance(
     if matches!(abstractions.distances(pattern)[rank as usize], 0 | INFINITY) {
         return 0;
     }
-    let projection = abstractions.projection(pattern);
+    let projection = abstractions.component(pattern);
     scratch.count(work::PAIR * abstractions.pairs(pattern).len() as Work);
     let PartitionScratch { distances, label_costs, path, .. } = scratch;
     projection.label_costs_of_task(costs, label_costs);

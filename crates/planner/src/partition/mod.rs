@@ -268,7 +268,7 @@ impl CostPartitioning {
         let PartitionScratch { distances, label_costs, path, .. } = scratch;
         let mut sum = 0;
         for p in self.abstractions.ids() {
-            let projection = self.abstractions.projection(p);
+            let projection = self.abstractions.component(p);
             projection.label_costs(self.costs_of(p), label_costs);
             let from = projection.abstract_state(state);
             match projection.shortest_path(from, label_costs, distances, path) {
@@ -285,7 +285,7 @@ impl CostPartitioning {
         let PartitionScratch { distances, label_costs, .. } = scratch;
         let mut tables = vec![INFINITY; self.abstractions.num_states()];
         for p in self.abstractions.ids() {
-            let projection = self.abstractions.projection(p);
+            let projection = self.abstractions.component(p);
             projection.label_costs(self.costs_of(p), label_costs);
             let table = &mut tables[self.abstractions.states(p)];
             projection.goal_distances(label_costs, distances, table);
@@ -325,7 +325,7 @@ impl GoalDistances {
     pub fn evaluate(&self, state: &[Value]) -> Estimate {
         let mut sum = 0;
         for p in self.abstractions.ids() {
-            let rank = self.abstractions.projection(p).abstract_state(state);
+            let rank = self.abstractions.component(p).abstract_state(state);
             match self.table(p)[rank as usize] {
                 INFINITY => return Estimate::DeadEnd,
                 d => sum += u64::from(d),

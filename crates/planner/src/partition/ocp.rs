@@ -167,9 +167,9 @@ impl Ocp {
         self.slots.clear();
         for (p, paths) in abstractions.ids().zip(&mut self.paths) {
             paths.clear();
-            let source = abstractions.projection(p).abstract_state(state);
+            let source = abstractions.component(p).abstract_state(state);
             let Some(known) = self.known[p.index()].get(&source) else {
-                is_warm &= abstractions.projection(p).is_goal(source);
+                is_warm &= abstractions.component(p).is_goal(source);
                 continue;
             };
             paths.extend_from_slice(&known.paths);
@@ -197,7 +197,7 @@ impl Ocp {
         };
         let mut unknown = Vec::new();
         for p in abstractions.ids() {
-            let source = abstractions.projection(p).abstract_state(state);
+            let source = abstractions.component(p).abstract_state(state);
             match self.known[p.index()].get(&source) {
                 Some(known) => known.flow.iter().for_each(|&u| add(u, &mut largest)),
                 None => unknown.push(p.index()),
@@ -269,7 +269,7 @@ impl Ocp {
         };
         let shares = &solution.shares;
         for (p, (paths, shares)) in abstractions.ids().zip(self.paths.iter_mut().zip(shares)) {
-            let source = abstractions.projection(p).abstract_state(state);
+            let source = abstractions.component(p).abstract_state(state);
             let known = self.known[p.index()].entry(source).or_default();
             self.known_bytes -= known.memory_bytes();
             let mut used: Vec<(f64, Path)> = shares.iter().copied().zip(paths.drain(..)).collect();
@@ -295,7 +295,7 @@ impl Ocp {
         }
         for (&slot, &amount) in &solution.flow {
             let p = classes.pattern(slot) as usize;
-            let projection = abstractions.projection(PatternId::from(p));
+            let projection = abstractions.component(PatternId::from(p));
             let source = projection.abstract_state(state);
             let known = self.known[p].get_mut(&source).expect("remembered above");
             known.flow.push((slot, amount));

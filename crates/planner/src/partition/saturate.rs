@@ -25,7 +25,7 @@ pub fn saturate(
     let mut costs = vec![0; abstractions.num_pairs()];
     let PartitionScratch { distances, label_costs, .. } = scratch;
     for p in abstractions.ids() {
-        let projection = abstractions.projection(p);
+        let projection = abstractions.component(p);
         projection.saturated_costs(goal_distances.table(p), label_costs);
         let costs = &mut costs[abstractions.pairs(p)];
         projection.spread_label_costs(label_costs, costs);
@@ -35,7 +35,7 @@ pub fn saturate(
     }
 
     for p in order {
-        let projection = abstractions.projection(p);
+        let projection = abstractions.component(p);
         let costs = &mut costs[abstractions.pairs(p)];
         let operators = projection.relevant_operators();
         let can_gain =

@@ -58,7 +58,7 @@ impl Saturated {
 
     /// Gives a projection what it needs of the remaining costs; the distance of one state.
     fn saturate(&mut self, pattern: PatternId, from: u32) -> Distance {
-        let projection = self.abstractions.projection(pattern);
+        let projection = self.abstractions.component(pattern);
         projection.label_costs_of_task(&self.remaining, &mut self.label_costs);
         if self.label_costs.iter().all(|&cost| cost == 0) {
             self.taken.extend_from_slice(&self.label_costs);
@@ -84,7 +84,7 @@ impl Saturated {
         let mut costs = vec![0; abstractions.num_pairs()];
         let mut taken = &self.taken[..];
         for scored in order {
-            let projection = abstractions.projection(scored.pattern);
+            let projection = abstractions.component(scored.pattern);
             let (saturated, rest) = taken.split_at(projection.num_labels());
             let costs = &mut costs[abstractions.pairs(scored.pattern)];
             projection.spread_label_costs(saturated, costs);
@@ -167,7 +167,7 @@ impl GreedyOrders {
         let mut scf: Vec<Vec<Distance>> = Vec::with_capacity(abstractions.len());
         let mut surplus: Vec<i64> = abstractions.costs().iter().map(|&c| i64::from(c)).collect();
         for p in abstractions.ids() {
-            let projection = abstractions.projection(p);
+            let projection = abstractions.component(p);
             let mut saturated = Vec::new();
             projection.saturated_costs(abstractions.distances(p), &mut saturated);
             for label in projection.labels() {
@@ -178,7 +178,7 @@ impl GreedyOrders {
             scf.push(saturated);
         }
         let divisor = |p: PatternId| {
-            let projection = abstractions.projection(p);
+            let projection = abstractions.component(p);
             let stolen_by_operator = |o: OpId, wanted: i64| {
                 let others_leave = surplus[o.index()] + wanted;
                 if others_leave >= 0 { (wanted - others_leave).max(0) } else { wanted }
@@ -202,7 +202,7 @@ impl GreedyOrders {
         let mut order = std::mem::take(&mut self.unused);
         order.clear();
         for pattern in abstractions.ids() {
-            let rank = abstractions.projection(pattern).abstract_state(state);
+            let rank = abstractions.component(pattern).abstract_state(state);
             let distance = abstractions.distances(pattern)[rank as usize].min(i32::MAX as u32);
             let score = f64::from(distance) / self.divisors[pattern.index()];
             // The bits of non-negative floats are ordered like their values.
