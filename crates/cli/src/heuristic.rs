@@ -8,11 +8,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
+use lcp::components::{ComponentsConfig, with_more_components};
 use planner::abstraction::{
     Abstractions, CartesianConfig, Component, PatternLimits, cartesian_abstractions,
     interesting_patterns, projections_within,
 };
-use planner::heuristic::{Blind, EveryState, HMax, Heuristic, Lazy, Maximum, Stored, StoredConfig};
+use planner::heuristic::{
+    Blind, Build, EveryState, HMax, Heuristic, Lazy, Maximum, Staged, Stored, StoredConfig,
+};
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
     PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
@@ -101,15 +104,10 @@ pub(crate) struct HeuristicOptions {
     /// The projections: all interesting patterns of at most N variables
     #[arg(long, value_name = "systematic:N", default_value = "systematic:2", value_parser = parse_patterns)]
     pub(crate) patterns: usize,
-    /// What costs are divided among
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        default_value = "patterns",
-        value_name = "KINDS"
-    )]
-    pub(crate) components: Vec<Kind>,
+    /// What costs are divided among, separated by commas [default: patterns; auto begins with
+    /// these and adds what pays]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS")]
+    pub(crate) components: Option<Vec<Kind>>,
     /// Use at most this many patterns
     #[arg(long, value_name = "N", default_value_t = PatternLimits::default().patterns)]
     pub(crate) max_patterns: usize,
@@ -191,7 +189,14 @@ impl HeuristicOptions {
             Name::Auto => {
                 let config = self.learned.auto_config(task, resources)?;
                 let auto = Auto::new(task, &abstractions, config);
-                Box::new(Stored::new(auto, stored_config(memory_limit)))
+                let stored = stored_config(memory_limit);
+                if self.components.is_some() {
+                    return Ok(Box::new(Stored::new(auto, stored)));
+                }
+                let second: Build<'t> = Box::new(move || {
+                    with_more_components(task, &abstractions, &ComponentsConfig::default(), stored)
+                });
+                Box::new(Staged::new(Stored::new(auto, stored), SECOND, second))
             }
             Name::Uniform => self.place(Uniform::new(&abstractions), Use::Stored, memory_limit),
             Name::Gzocp => {
@@ -255,10 +260,11 @@ impl HeuristicOptions {
             ..PatternLimits::default()
         };
         let mut components = Vec::new();
-        if self.components.contains(&Kind::Patterns) {
+        let kinds = self.components.as_deref().unwrap_or(&[Kind::Patterns]);
+        if kinds.contains(&Kind::Patterns) {
             components = projections(task, self.patterns, &limits, resources, note);
         }
-        if self.components.contains(&Kind::Cartesian) {
+        if kinds.contains(&Kind::Cartesian) {
             components.extend(cartesian_abstractions(task, &CartesianConfig::default()));
         }
         Abstractions::of(task, components)

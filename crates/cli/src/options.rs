@@ -10,11 +10,12 @@ use clap::{ArgMatches, Command};
 use crate::heuristic::Name::{self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, Uniform};
 
 /// Options of heuristics, as on the command line, with the heuristics that use them.
-const USED_BY: [(&str, &[Name]); 12] = [
+const USED_BY: [(&str, &[Name]); 13] = [
     ("use", &[Uniform, Scp, Ocp, Lagrangian, Lcp]),
     ("patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
     ("max-patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
     ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
+    ("components", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian]),
     ("gzocp-time", &[Gzocp]),
     ("model", &[Auto, Lcp]),
     ("continue-training", &[Lcp]),
@@ -155,6 +156,7 @@ mod tests {
         --patterns systematic:1           x    .    .      x      x    x   x      x       x
         --max-patterns 9                  x    .    .      x      x    x   x      x       x
         --max-pattern-states 9            x    .    .      x      x    x   x      x       x
+        --components cartesian            x    .    .      x      x    x   x      x       .
         --gzocp-time 1s                   .    .    .      .      x    .   .      .       .
         --model self                      x    .    .      .      .    .   .      .       x
         --continue-training               .    .    .      .      .    .   .      .       x

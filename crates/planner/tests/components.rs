@@ -9,8 +9,8 @@ use planner::abstraction::{
 };
 use planner::heuristic::{Estimate, EveryState, Heuristic, Stored, StoredConfig};
 use planner::partition::{
-    Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Saturated, Start, Uniform,
-    saturate,
+    Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Saturated, Saturator, Start,
+    Uniform, saturate,
 };
 use planner::task::{Cost, Task};
 use planner::testing::{StateSpace, random_task};
@@ -85,9 +85,10 @@ proptest! {
         for abstractions in mixtures(&task) {
             let config = LagrangianConfig { steps: 10, ..LagrangianConfig::default() };
             let saturated = LagrangianConfig { start: Start::Saturated, ..config };
-            let partitioners: [Box<dyn Partitioner>; 5] = [
+            let partitioners: [Box<dyn Partitioner>; 6] = [
                 Box::new(Uniform::new(&abstractions)),
                 Box::new(Saturated::new(&abstractions)),
+                Box::new(Saturated::new(&abstractions).with_saturator(Saturator::Perimeter)),
                 Box::new(Ocp::new(&abstractions)),
                 Box::new(Lagrangian::new(&abstractions, config)),
                 Box::new(Lagrangian::new(&abstractions, saturated)),

@@ -6,6 +6,7 @@ mod hmax;
 mod lazy;
 mod maximum;
 mod schedule;
+mod staged;
 mod stored;
 mod tables;
 mod workshop;
@@ -16,6 +17,7 @@ pub use hmax::HMax;
 pub use lazy::Lazy;
 pub use maximum::Maximum;
 pub use schedule::ScheduleConfig;
+pub use staged::{Build, Staged};
 pub use stored::{Stored, StoredConfig};
 
 pub use crate::estimate::Estimate;

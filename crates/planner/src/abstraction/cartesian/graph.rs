@@ -145,7 +145,7 @@ impl<'t> Graph<'t> {
         let lists = if entering { &mut self.leaving } else { &mut self.entering };
         for other in others {
             let list = &mut lists[other as usize];
-            self.work += 2 * list.len() as Work;
+            self.work += work::ARC * list.len() as Work;
             list.retain(|arc| arc.other != set);
         }
     }
@@ -154,7 +154,7 @@ impl<'t> Graph<'t> {
         self.leaving[from as usize].push(Arc { op, other: to });
         self.entering[to as usize].push(Arc { op, other: from });
         self.len += 1;
-        self.work += 2 * work::ARC;
+        self.work += 5 * work::ARC;
     }
 
     /// Operators that led from the set to itself and now lead from one half to the other.

@@ -93,6 +93,11 @@ fn subtasks(task: &Task, config: &CartesianConfig, budget: &mut Budget) -> Vec<S
             others.map(|Landmark { fact, after }| Subtask { goal: vec![fact], over: after }),
         );
     }
+    // What is left of the budget is for all goals together.
+    let goal: Vec<Fact> = task.goal.clone();
+    if goal.len() > 1 {
+        subtasks.push(Subtask { goal, over: Vec::new() });
+    }
     subtasks
 }
 
