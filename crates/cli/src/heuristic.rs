@@ -9,7 +9,9 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Blind, EveryState, HMax, Heuristic, Lazy, Maximum, Stored, StoredConfig};
+use planner::heuristic::{
+    Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Stored, StoredConfig,
+};
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
     PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
@@ -30,6 +32,8 @@ pub(crate) enum Name {
     Blind,
     /// The dearest goal fact, when a conjunction costs as much as its dearest fact
     Hmax,
+    /// Landmarks, found one after the other, that share the costs out: LM-cut
+    Lmcut,
     /// Uniform cost partitioning over the projections where an operator matters
     Uniform,
     /// Greedy zero-one cost partitionings in diverse orders
@@ -154,6 +158,9 @@ impl HeuristicOptions {
         if name == Name::Hmax {
             return Ok(Box::new(HMax::new(task)));
         }
+        if name == Name::Lmcut {
+            return Ok(Box::new(LmCut::new(task)));
+        }
         if task.goal.iter().all(|fact| task.is_derived(fact.var)) {
             note("All goals are derived, so projections say nothing: the bound is h^max.".into());
             return Ok(Box::new(HMax::new(task)));
@@ -166,7 +173,7 @@ impl HeuristicOptions {
             return Ok(Box::new(Blind::new(task)));
         }
         Ok(match name {
-            Name::Blind | Name::Hmax => unreachable!("built above"),
+            Name::Blind | Name::Hmax | Name::Lmcut => unreachable!("built above"),
             Name::Auto => {
                 let config = self.learned.auto_config(task, resources)?;
                 let auto = Auto::new(task, &abstractions, config);
