@@ -4,28 +4,40 @@
 //! preconditions, and the bit of that pair is set.
 //! So a fact's bits are the actions that it supports, in the order of actions.
 
+use std::ops::{ControlFlow, Range};
+
 use super::queue::Queue;
-use super::relaxed::{NONE, Precondition, Relaxed};
+use super::relaxed::{NONE, Precondition, Relaxed, Use};
 use crate::csr::Csr;
 use crate::task::{Cost, OpId, Value};
 
-/// What is known of an action in a state; all but the cost only if it is reached.
+/// How an action is supported, if it is reached.
 #[derive(Clone, Copy, Debug)]
-struct Action {
-    /// What it costs now.
-    cost: u32,
-    /// What its preconditions cost.
+struct Support {
+    /// What its preconditions cost; where there is only one, known of actions that pay.
     at: u32,
     /// Its supporter, and the bit of the pair.
-    supporter: u32,
+    fact: u32,
     bit: u32,
+}
+
+impl Support {
+    /// Changes the supporter.
+    #[inline(always)]
+    fn change(&mut self, pre: Precondition, bits: &mut [u64]) {
+        bits[self.bit as usize / 64] &= !(1 << (self.bit % 64));
+        bits[pre.bit as usize / 64] |= 1 << (pre.bit % 64);
+        (self.fact, self.bit) = (pre.fact, pre.bit);
+    }
 }
 
 /// The evaluation of one state after the other.
 #[derive(Debug)]
 pub(super) struct Exploration {
-    actions: Vec<Action>,
-    /// By action: how many preconditions it has, and how many were not reached yet.
+    /// By action: what it costs now.
+    action_costs: Vec<u32>,
+    supports: Vec<Support>,
+    /// By action: how many preconditions it has, and how many of several were not reached yet.
     num_pre: Vec<u32>,
     open_pre: Vec<u32>,
     /// By fact: h^max, [`NONE`] if not reached.
@@ -60,6 +72,14 @@ fn plus(a: u32, b: u32) -> u32 {
 }
 
 #[inline(always)]
+fn reach_effects(relaxed: &Relaxed, used: Use, costs: &mut [u32], queue: &mut Queue, cost: u32) {
+    let _ = relaxed.effects_of(used, |fact| {
+        reach(costs, queue, fact, cost);
+        ControlFlow::Continue(())
+    });
+}
+
+#[inline(always)]
 fn reach(costs: &mut [u32], queue: &mut Queue, fact: u32, cost: u32) {
     let known = &mut costs[fact as usize];
     if cost < *known {
@@ -68,49 +88,27 @@ fn reach(costs: &mut [u32], queue: &mut Queue, fact: u32, cost: u32) {
     }
 }
 
-/// The actions that a fact supports: the bits of its words.
-struct Supported<'a> {
-    users: &'a [u32],
-    words: &'a [u64],
-}
-
-impl<'a> Supported<'a> {
-    #[inline(always)]
-    fn new(relaxed: &'a Relaxed, bits: &'a [u64], fact: u32) -> Supported<'a> {
-        let f = fact as usize;
-        let words = relaxed.first_bit[f] as usize / 64..relaxed.first_bit[f + 1] as usize / 64;
-        Supported { users: relaxed.users.row(f), words: &bits[words] }
-    }
-
-    #[inline(always)]
-    fn for_each(self, mut visit: impl FnMut(u32)) {
-        for (w, &word) in self.words.iter().enumerate() {
-            let mut word = word;
-            while word != 0 {
-                visit(self.users[64 * w + word.trailing_zeros() as usize]);
-                word &= word - 1;
-            }
-        }
-    }
-}
-
 impl Exploration {
     /// Room for a task; costs must be set.
     pub(super) fn new(relaxed: &Relaxed) -> Exploration {
         let facts = relaxed.num_facts();
-        let bits = relaxed.first_bit[facts] as usize;
         let lengths = relaxed.preconditions.offsets().ranges().map(|row| row.len() as u32);
         let operators = if relaxed.shares { relaxed.parts.len() } else { 0 };
-        let action = Action { cost: 0, at: NONE, supporter: NONE, bit: NONE };
+        // Where there is only one precondition, it stays.
+        let supports = relaxed.preconditions.offsets().ranges().map(|row| {
+            let Precondition { fact, bit } = relaxed.preconditions.items()[row.start];
+            Support { at: NONE, fact, bit }
+        });
         Exploration {
-            actions: vec![action; relaxed.num_actions()],
+            action_costs: vec![0; relaxed.num_actions()],
+            supports: supports.collect(),
             num_pre: lengths.collect(),
             open_pre: vec![0; relaxed.num_actions()],
             costs: vec![NONE; facts],
             free_achievers: vec![0; facts],
             marks: vec![0; facts],
             zone: 1,
-            bits: vec![0; bits / 64],
+            bits: relaxed.only_bits.clone(),
             queue: Queue::default(),
             facts: Vec::new(),
             stack: Vec::new(),
@@ -133,10 +131,10 @@ impl Exploration {
     pub(super) fn set_costs(&mut self, relaxed: &Relaxed, cost: impl Fn(usize) -> u32) {
         self.changed.clear();
         self.free_achievers.fill(0);
-        self.steps += self.actions.len() as u64;
-        for (a, action) in self.actions.iter_mut().enumerate() {
-            action.cost = cost(a);
-            if action.cost == 0 {
+        self.steps += self.action_costs.len() as u64;
+        for (a, action_cost) in self.action_costs.iter_mut().enumerate() {
+            *action_cost = cost(a);
+            if *action_cost == 0 {
                 count_free(&relaxed.effects, a, &mut self.free_achievers);
             }
         }
@@ -145,13 +143,13 @@ impl Exploration {
     /// Gives the actions that paid their costs back.
     pub(super) fn restore_costs(&mut self, relaxed: &Relaxed, costs: &[u32]) {
         for a in self.changed.drain(..) {
-            let action = &mut self.actions[a as usize];
-            if action.cost == 0 {
+            let cost = &mut self.action_costs[a as usize];
+            if *cost == 0 {
                 for &fact in relaxed.effects.row(a as usize) {
                     self.free_achievers[fact as usize] -= 1;
                 }
             }
-            action.cost = costs[a as usize];
+            *cost = costs[a as usize];
         }
     }
 
@@ -165,7 +163,7 @@ impl Exploration {
         relaxed.facts_of(state, &mut self.facts);
         self.open_pre.copy_from_slice(&self.num_pre);
         self.costs.fill(NONE);
-        self.bits.fill(0);
+        self.bits.copy_from_slice(&relaxed.only_bits);
         self.queue.clear();
         let mut steps = (self.open_pre.len() + self.costs.len()) as u64 / 8;
         for &fact in self.facts[1..].iter().chain(&self.facts[..1]) {
@@ -177,21 +175,19 @@ impl Exploration {
             }
             let users = relaxed.users.row(fact as usize);
             steps += 1 + users.len() as u64;
-            for (&a, bit) in users.iter().zip(relaxed.first_bit[fact as usize]..) {
-                let open = &mut self.open_pre[a as usize];
-                *open -= 1;
-                if *open > 0 {
-                    continue;
+            for (&used, bit) in users.iter().zip(relaxed.first_bit[fact as usize]..) {
+                let a = used.action();
+                if !used.is_only() {
+                    let open = &mut self.open_pre[a];
+                    *open -= 1;
+                    if *open > 0 {
+                        continue;
+                    }
+                    self.bits[bit as usize / 64] |= 1 << (bit % 64);
+                    self.supports[a] = Support { at: cost, fact, bit };
                 }
-                self.bits[bit as usize / 64] |= 1 << (bit % 64);
-                let action = &mut self.actions[a as usize];
-                *action = Action { at: cost, supporter: fact, bit, ..*action };
-                let after = plus(cost, action.cost);
-                let effects = relaxed.effects.row(a as usize);
-                steps += effects.len() as u64;
-                for &effect in effects {
-                    reach(&mut self.costs, &mut self.queue, effect, after);
-                }
+                let after = plus(cost, self.action_costs[a]);
+                reach_effects(relaxed, used, &mut self.costs, &mut self.queue, after);
             }
         }
         self.steps += steps;
@@ -213,10 +209,20 @@ impl Exploration {
             };
             *next += 1;
             self.steps += 1;
-            if self.actions[a as usize].cost == 0 && self.open_pre[a as usize] == 0 {
+            if self.action_costs[a as usize] == 0 && self.is_reached(a) {
                 self.break_ties(relaxed, a);
-                self.enter_zone(self.actions[a as usize].supporter);
+                self.enter_zone(self.supports[a as usize].fact);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn is_reached(&self, a: u32) -> bool {
+        let a = a as usize;
+        if self.num_pre[a] == 1 {
+            self.costs[self.supports[a].fact as usize] != NONE
+        } else {
+            self.open_pre[a] == 0
         }
     }
 
@@ -234,23 +240,17 @@ impl Exploration {
     /// goal zone, since no achiever is free, or inside it already.
     #[inline(always)]
     fn break_ties(&mut self, relaxed: &Relaxed, a: u32) {
-        let at = self.actions[a as usize].at;
+        if self.num_pre[a as usize] == 1 {
+            return;
+        }
+        let at = self.supports[a as usize].at;
         let is_better = |pre: &&Precondition| {
             let f = pre.fact as usize;
             self.costs[f] == at && (self.free_achievers[f] == 0 || self.marks[f] == self.zone)
         };
         if let Some(&pre) = relaxed.preconditions.row(a as usize).iter().find(is_better) {
-            self.support(a, pre);
+            self.supports[a as usize].change(pre, &mut self.bits);
         }
-    }
-
-    /// Changes an action's supporter.
-    #[inline(always)]
-    fn support(&mut self, a: u32, pre: Precondition) {
-        let action = &mut self.actions[a as usize];
-        self.bits[action.bit as usize / 64] &= !(1 << (action.bit % 64));
-        self.bits[pre.bit as usize / 64] |= 1 << (pre.bit % 64);
-        (action.supporter, action.bit) = (pre.fact, pre.bit);
     }
 
     /// Finds the actions that lead into the goal zone from facts reached without it.
@@ -266,26 +266,32 @@ impl Exploration {
         }
         let mut steps = 0;
         while let Some(fact) = stack.pop() {
-            steps += 1;
-            Supported::new(relaxed, bits, fact).for_each(|a| {
-                let effects = relaxed.effects.row(a as usize);
-                steps += 1 + effects.len() as u64;
-                let reached = stack.len();
-                for &effect in effects {
-                    let mark = &mut marks[effect as usize];
-                    if *mark == before {
-                        continue;
-                    }
-                    if *mark == zone {
+            let users = relaxed.users.row(fact as usize);
+            for (word, users) in bits[words(relaxed, fact)].iter().zip(users.chunks(64)) {
+                let mut word = *word;
+                steps += 1 + u64::from(word.count_ones());
+                while word != 0 {
+                    let used = users[word.trailing_zeros() as usize];
+                    word &= word - 1;
+                    let reached = stack.len();
+                    let into_zone = relaxed.effects_of(used, |effect| {
+                        let mark = &mut marks[effect as usize];
+                        if *mark == zone {
+                            return ControlFlow::Break(());
+                        }
+                        if *mark != before {
+                            *mark = before;
+                            stack.push(effect);
+                        }
+                        ControlFlow::Continue(())
+                    });
+                    if into_zone.is_break() {
                         // The other effects are not reached this way.
                         stack.drain(reached..).for_each(|fact| marks[fact as usize] = 0);
-                        cut.push(a);
-                        break;
+                        cut.push(used.action() as u32);
                     }
-                    *mark = before;
-                    stack.push(effect);
                 }
-            });
+            }
         }
         self.steps += steps;
     }
@@ -299,22 +305,29 @@ impl Exploration {
                 let owner = relaxed.owners[a as usize] as usize;
                 if !std::mem::replace(&mut self.in_landmark[owner], true) {
                     self.landmark.push(OpId::from(owner));
-                    let parts = relaxed.parts.row(owner).iter();
-                    self.paying.extend(parts.filter(|&&part| self.open_pre[part as usize] == 0));
+                    for &part in relaxed.parts.row(owner) {
+                        if self.is_reached(part) {
+                            self.paying.push(part);
+                        }
+                    }
                 }
             }
             self.landmark.iter().for_each(|op| self.in_landmark[op.index()] = false);
         } else {
             self.paying.extend_from_slice(&self.cut);
         }
-        let costs = self.cut.iter().map(|&a| self.actions[a as usize].cost);
+        let costs = self.cut.iter().map(|&a| self.action_costs[a as usize]);
         let least = costs.min().expect("the goal zone can be reached");
         assert!(least > 0, "what leads into the goal zone at no cost belongs to it");
         for &a in &self.paying {
-            let action = &mut self.actions[a as usize];
-            action.cost -= least;
-            if action.cost == 0 {
+            let cost = &mut self.action_costs[a as usize];
+            *cost -= least;
+            if *cost == 0 {
                 count_free(&relaxed.effects, a as usize, &mut self.free_achievers);
+            }
+            if self.num_pre[a as usize] == 1 {
+                let support = &mut self.supports[a as usize];
+                support.at = self.costs[support.fact as usize];
             }
         }
         self.steps += self.paying.len() as u64;
@@ -334,62 +347,61 @@ impl Exploration {
 
     /// Computes h^max and supporters anew where they became cheaper with the last payment.
     pub(super) fn repair(&mut self, relaxed: &Relaxed) {
-        let Exploration { actions, costs, bits, queue, .. } = self;
+        let Exploration { supports, action_costs, costs, bits, queue, .. } = self;
         let mut steps = 0;
         queue.count(relaxed.num_facts());
         for &a in &self.paying {
-            let action = actions[a as usize];
-            for &effect in relaxed.effects.row(a as usize) {
-                reach(costs, queue, effect, plus(action.at, action.cost));
+            let a = a as usize;
+            let after = plus(supports[a].at, action_costs[a]);
+            for &effect in relaxed.effects.row(a) {
+                reach(costs, queue, effect, after);
             }
         }
         while let Some((cost, fact)) = queue.pop() {
             if costs[fact as usize] < cost {
                 continue;
             }
-            steps += 1;
-            let f = fact as usize;
-            let users = relaxed.users.row(f);
-            let words = relaxed.first_bit[f] as usize / 64..relaxed.first_bit[f + 1] as usize / 64;
-            for (w, first) in words.zip((0..).step_by(64)) {
+            let users = relaxed.users.row(fact as usize);
+            for (w, users) in words(relaxed, fact).zip(users.chunks(64)) {
                 let mut word = bits[w];
+                steps += 1 + 2 * u64::from(word.count_ones());
                 while word != 0 {
-                    let a = users[first + word.trailing_zeros() as usize] as usize;
+                    let used = users[word.trailing_zeros() as usize];
                     word &= word - 1;
-                    steps += 1;
-                    let action = &mut actions[a];
-                    let old = action.at;
-                    if old <= cost {
-                        continue;
-                    }
-                    let preconditions = relaxed.preconditions.row(a);
-                    steps += preconditions.len() as u64;
-                    let mut dearest = Precondition { fact, bit: action.bit };
-                    action.at = cost;
-                    for pre in preconditions {
-                        if costs[pre.fact as usize] > action.at {
-                            action.at = costs[pre.fact as usize];
-                            dearest = *pre;
+                    let a = used.action();
+                    let mut at = cost;
+                    if !used.is_only() {
+                        let support = &mut supports[a];
+                        if support.at <= cost {
+                            continue;
+                        }
+                        let mut dearest = None;
+                        for pre in relaxed.preconditions.row(a) {
+                            if costs[pre.fact as usize] > at {
+                                at = costs[pre.fact as usize];
+                                dearest = Some(*pre);
+                            }
+                        }
+                        if let Some(pre) = dearest {
+                            support.change(pre, bits);
+                        }
+                        if std::mem::replace(&mut support.at, at) == at {
+                            continue;
                         }
                     }
-                    if dearest.fact != fact {
-                        bits[action.bit as usize / 64] &= !(1 << (action.bit % 64));
-                        bits[dearest.bit as usize / 64] |= 1 << (dearest.bit % 64);
-                        (action.supporter, action.bit) = (dearest.fact, dearest.bit);
-                    }
-                    if action.at < old {
-                        let after = plus(action.at, action.cost);
-                        let effects = relaxed.effects.row(a);
-                        steps += effects.len() as u64;
-                        for &effect in effects {
-                            reach(costs, queue, effect, after);
-                        }
-                    }
+                    reach_effects(relaxed, used, costs, queue, plus(at, action_costs[a]));
                 }
             }
         }
         self.steps += steps;
     }
+}
+
+/// The words of a fact's bits.
+#[inline(always)]
+fn words(relaxed: &Relaxed, fact: u32) -> Range<usize> {
+    let f = fact as usize;
+    relaxed.first_bit[f] as usize / 64..relaxed.first_bit[f + 1] as usize / 64
 }
 
 fn count_free(effects: &Csr<u32>, action: usize, free_achievers: &mut [u32]) {

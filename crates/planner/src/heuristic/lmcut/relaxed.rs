@@ -12,6 +12,8 @@
 //! What cannot contribute to the goal is left out where no cost exceeds 1; with larger costs,
 //! Fast Downward's order depends on it ([`super::queue`]).
 
+use std::ops::ControlFlow;
+
 use rustc_hash::FxHashMap;
 
 use crate::csr::Csr;
@@ -26,6 +28,33 @@ pub(super) struct Precondition {
     pub(super) fact: u32,
     /// The bit of this pair of a fact and an action ([`Relaxed::first_bit`]).
     pub(super) bit: u32,
+}
+
+/// A fact's use in an action.
+///
+/// PERF: both are flagged, so that most steps of an exploration look at nothing else.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    /// The action, with [`FLAG`] if it has no other precondition.
+    action: u32,
+    /// Its effect, with [`FLAG`], if it has only one; else where its effects begin in `targets`.
+    target: u32,
+}
+
+/// The upper bit of numbers of facts, actions and places.
+const FLAG: u32 = 1 << 31;
+
+impl Use {
+    #[inline(always)]
+    pub(super) fn action(self) -> usize {
+        (self.action & !FLAG) as usize
+    }
+
+    /// Whether the fact is the action's only precondition, and so its supporter for ever.
+    #[inline(always)]
+    pub(super) fn is_only(self) -> bool {
+        self.action & FLAG != 0
+    }
 }
 
 /// A task without deletes.
@@ -43,12 +72,16 @@ pub(super) struct Relaxed {
     pub(super) effects: Csr<u32>,
     /// The operator that an action belongs to; [`NONE`] for axioms and the goal.
     pub(super) owners: Vec<u32>,
+    /// The effects of actions that have several; the last one of each has [`FLAG`].
+    targets: Vec<u32>,
     /// By fact: the actions that need it and those that add it.
-    pub(super) users: Csr<u32>,
+    pub(super) users: Csr<Use>,
     pub(super) achievers: Csr<u32>,
     /// Each pair of a fact and a user has a bit, and those of a fact fill words of their own: the
     /// first one is this, by fact, and one more where they end.
     pub(super) first_bit: Vec<u32>,
+    /// The bits of actions with only one precondition.
+    pub(super) only_bits: Vec<u64>,
     /// By operator: its actions.
     pub(super) parts: Csr<u32>,
     /// Whether an operator has several.
@@ -124,8 +157,21 @@ impl Relaxed {
         complete: impl FnOnce(Relaxed) -> Relaxed,
     ) -> Relaxed {
         let numbered = || actions.iter().zip(0u32..);
-        let users =
-            numbered().flat_map(|(action, a)| action.pre.iter().map(move |&f| (f as usize, a)));
+        assert!(facts.max(actions.len()) < FLAG as usize, "less than 2³¹ facts and actions");
+        let mut targets: Vec<u32> = Vec::new();
+        let mut uses = Vec::with_capacity(actions.len());
+        for (action, a) in numbered() {
+            let (&last, others) = action.eff.split_last().expect("useless actions are left out");
+            let target = if others.is_empty() { last | FLAG } else { targets.len() as u32 };
+            if !others.is_empty() {
+                targets.extend_from_slice(others);
+                targets.push(last | FLAG);
+            }
+            uses.push(Use { action: if action.pre.len() == 1 { a | FLAG } else { a }, target });
+        }
+        assert!(targets.len() < FLAG as usize, "less than 2³¹ effects");
+        let users = actions.iter().zip(&uses);
+        let users = users.flat_map(|(action, &u)| action.pre.iter().map(move |&f| (f as usize, u)));
         let users = Csr::sorted(facts, users);
         let achievers =
             numbered().flat_map(|(action, a)| action.eff.iter().map(move |&f| (f as usize, a)));
@@ -140,7 +186,12 @@ impl Relaxed {
         // Users are in the order of actions, so the bits of a fact are given out one by one.
         let mut next = first_bit.clone();
         let (mut preconditions, mut effects) = (Csr::default(), Csr::default());
+        let mut only_bits = vec![0; bits as usize / 64];
         for action in actions {
+            if let [fact] = action.pre[..] {
+                let bit = next[fact as usize];
+                only_bits[bit as usize / 64] |= 1 << (bit % 64);
+            }
             preconditions.push(action.pre.iter().map(|&fact| {
                 let bit = next[fact as usize];
                 next[fact as usize] += 1;
@@ -159,9 +210,11 @@ impl Relaxed {
             preconditions,
             effects,
             owners: actions.iter().map(|action| action.owner).collect(),
+            targets,
             users,
             achievers,
             first_bit,
+            only_bits,
             parts,
             shares,
         })
@@ -173,6 +226,25 @@ impl Relaxed {
 
     pub(super) fn num_actions(&self) -> usize {
         self.owners.len()
+    }
+
+    /// The effects of an action, until `visit` breaks off.
+    #[inline(always)]
+    pub(super) fn effects_of(
+        &self,
+        used: Use,
+        mut visit: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if used.target & FLAG != 0 {
+            return visit(used.target & !FLAG);
+        }
+        for &target in &self.targets[used.target as usize..] {
+            visit(target & !FLAG)?;
+            if target & FLAG != 0 {
+                break;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// The facts of a state, the artificial one first.
