@@ -14,7 +14,7 @@ use planner::abstraction::{
     interesting_patterns, projections_within,
 };
 use planner::heuristic::{
-    Blind, Build, EveryState, HMax, Heuristic, Lazy, Maximum, Staged, Stored, StoredConfig,
+    Blind, Build, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
 };
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
@@ -36,6 +36,8 @@ pub(crate) enum Name {
     Blind,
     /// The dearest goal fact, when a conjunction costs as much as its dearest fact
     Hmax,
+    /// Landmarks, found one after the other, that share the costs out: LM-cut
+    Lmcut,
     /// Uniform cost partitioning over the projections where an operator matters
     Uniform,
     /// Greedy zero-one cost partitionings in diverse orders
@@ -173,6 +175,9 @@ impl HeuristicOptions {
         if name == Name::Hmax {
             return Ok(Box::new(HMax::new(task)));
         }
+        if name == Name::Lmcut {
+            return Ok(Box::new(LmCut::new(task)));
+        }
         if task.goal.iter().all(|fact| task.is_derived(fact.var)) {
             note("All goals are derived, so projections say nothing: the bound is h^max.".into());
             return Ok(Box::new(HMax::new(task)));
@@ -185,7 +190,7 @@ impl HeuristicOptions {
             return Ok(Box::new(Blind::new(task)));
         }
         Ok(match name {
-            Name::Blind | Name::Hmax => unreachable!("built above"),
+            Name::Blind | Name::Hmax | Name::Lmcut => unreachable!("built above"),
             Name::Auto => {
                 let config = self.learned.auto_config(task, resources)?;
                 let auto = Auto::new(task, &abstractions, config);

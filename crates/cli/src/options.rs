@@ -151,20 +151,20 @@ mod tests {
 
     /// Which heuristics use an option of `plan`.
     const MATRIX: &str = "\
-                                        auto blind hmax uniform gzocp scp ocp lagrangian lcp
-        --use every-state                 .    .    .      x      .    x   x      x       x
-        --patterns systematic:1           x    .    .      x      x    x   x      x       x
-        --max-patterns 9                  x    .    .      x      x    x   x      x       x
-        --max-pattern-states 9            x    .    .      x      x    x   x      x       x
-        --components cartesian            x    .    .      x      x    x   x      x       .
-        --gzocp-time 1s                   .    .    .      .      x    .   .      .       .
-        --model self                      x    .    .      .      .    .   .      .       x
-        --continue-training               .    .    .      .      .    .   .      .       x
-        --refine 2                        .    .    .      .      .    .   .      .       x
-        --softmax paper                   .    .    .      .      .    .   .      .       x
-        --eager                           .    .    .      .      .    .   .      .       x
-        --train-share 0.1 --time-limit 1s .    .    .      .      .    .   .      .       x
-        --seed 1                          x    .    .      .      .    .   .      .       x";
+                                        auto blind hmax lmcut uniform gzocp scp ocp lagrangian lcp
+        --use every-state                 .    .    .     .      x      .    x   x      x       x
+        --patterns systematic:1           x    .    .     .      x      x    x   x      x       x
+        --max-patterns 9                  x    .    .     .      x      x    x   x      x       x
+        --max-pattern-states 9            x    .    .     .      x      x    x   x      x       x
+        --components cartesian            x    .    .     .      x      x    x   x      x       .
+        --gzocp-time 1s                   .    .    .     .      .      x    .   .      .       .
+        --model self                      x    .    .     .      .      .    .   .      .       x
+        --continue-training               .    .    .     .      .      .    .   .      .       x
+        --refine 2                        .    .    .     .      .      .    .   .      .       x
+        --softmax paper                   .    .    .     .      .      .    .   .      .       x
+        --eager                           .    .    .     .      .      .    .   .      .       x
+        --train-share 0.1 --time-limit 1s .    .    .     .      .      .    .   .      .       x
+        --seed 1                          x    .    .     .      .      .    .   .      .       x";
 
     #[test]
     fn every_pair_of_heuristic_and_option_is_used_or_refused() {
