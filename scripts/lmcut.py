@@ -28,11 +28,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SPEED = [
     "paper/blocks/probBLOCKS-10-1.pddl",
-    "paper/logistics98/prob05.pddl",
-    "paper/miconic/s11-0.pddl",
-    "paper/visitall-opt11-strips/problem06-half.pddl",
+    "paper/logistics98/prob01.pddl",
+    "paper/miconic/s15-0.pddl",
+    "paper/visitall-opt11-strips/problem07-half.pddl",
     "medium/elevators-opt11-strips/p08.pddl",
-    "medium/parcprinter-opt11-strips/p06.pddl",
+    "medium/transport-opt11-strips/p09.pddl",
     "medium/pipesworld-tankage/p15-net2-b14-g4-t30.pddl",
     "medium/satellite/p17-pfile17.pddl",
     "medium/sokoban-opt11-strips/p04.pddl",
