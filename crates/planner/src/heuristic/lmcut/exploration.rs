@@ -311,12 +311,14 @@ impl Exploration {
                     word &= word - 1;
                     let reached = stack.len();
                     let into_zone = relaxed.effects_of(used, |effect| {
+                        if before.contains(effect) {
+                            return ControlFlow::Continue(());
+                        }
                         if zone.contains(effect) {
                             return ControlFlow::Break(());
                         }
-                        if before.insert(effect) {
-                            stack.push(effect);
-                        }
+                        before.insert(effect);
+                        stack.push(effect);
                         ControlFlow::Continue(())
                     });
                     if into_zone.is_break() {
