@@ -305,8 +305,8 @@ impl Exploration {
                 if word == 0 || before.contains_all(effects) {
                     continue;
                 }
-                steps += 2 * u64::from(word.count_ones());
                 while word != 0 {
+                    steps += 2;
                     let used = users[word.trailing_zeros() as usize];
                     word &= word - 1;
                     let reached = stack.len();
@@ -400,8 +400,9 @@ impl Exploration {
             let users = relaxed.users.row(fact as usize);
             for (w, users) in words(relaxed, fact).zip(users.chunks(64)) {
                 let mut word = bits[w];
-                steps += 1 + 2 * u64::from(word.count_ones());
+                steps += 1;
                 while word != 0 {
+                    steps += 2;
                     let used = users[word.trailing_zeros() as usize];
                     word &= word - 1;
                     let a = used.action();
