@@ -7,9 +7,10 @@ Speed is processor time per evaluated state of A* on one task of each of ten dom
 theirs alternately, search included; both should evaluate the same states where both finish.
 
 Usage: scripts/lmcut.py [--benchmarks ../shared/benchmarks] [--every 1] [--seconds 5]
-                        [--program target/release/apportion] [--csv FILE] [--speed [--rounds 3]]
-                        [FILTER]
-`--csv` writes the values that were compared, as crates/planner/tests/figures/lmcut.csv.
+                        [--program target/release/apportion] [--csv FILE] [--own]
+                        [--speed [--rounds 3]] [FILTER]
+`--csv` writes the values that were compared. Those that tests use, in crates/planner/tests/figures,
+are lmcut.csv (`--own`, the tasks of this repository) and lmcut-benchmarks.csv (`--every 4`).
 Needs the PyPI package up-fast-downward (1.0.0 has Fast Downward 26.6).
 Exits with 1 if any value differs.
 """
@@ -26,13 +27,14 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+OWN = ["examples", "crates/planner/tests/tasks"]
 SPEED = [
     "paper/blocks/probBLOCKS-10-1.pddl",
-    "paper/logistics98/prob05.pddl",
-    "paper/miconic/s11-0.pddl",
-    "paper/visitall-opt11-strips/problem06-half.pddl",
+    "paper/logistics98/prob01.pddl",
+    "paper/miconic/s15-0.pddl",
+    "paper/visitall-opt11-strips/problem07-half.pddl",
     "medium/elevators-opt11-strips/p08.pddl",
-    "medium/parcprinter-opt11-strips/p06.pddl",
+    "medium/transport-opt11-strips/p09.pddl",
     "medium/pipesworld-tankage/p15-net2-b14-g4-t30.pddl",
     "medium/satellite/p17-pfile17.pddl",
     "medium/sokoban-opt11-strips/p04.pddl",
@@ -125,7 +127,9 @@ class Planners:
 def compare_values(planners, args):
     counts = {"equal": 0, "different": 0, "with conditional effects or axioms": 0, "too slow": 0}
     rows = []
-    chosen = [p for p in problems(args.benchmarks) if args.filter in str(p)][::args.every]
+    folders = [args.benchmarks / name for name in OWN] if args.own else [args.benchmarks]
+    found = [problem for folder in folders for problem in problems(folder)]
+    chosen = [problem for problem in found if args.filter in str(problem)][::args.every]
     for problem in chosen:
         name = problem.relative_to(args.benchmarks)
         if not planners.translate(problem):
@@ -183,10 +187,11 @@ def main():
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--program", default=ROOT / "target/release/apportion")
     parser.add_argument("--csv")
+    parser.add_argument("--own", action="store_true")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    args.benchmarks = args.benchmarks.resolve()
+    args.benchmarks = ROOT if args.own else args.benchmarks.resolve()
     with tempfile.TemporaryDirectory() as folder:
         planners = Planners(args.program, args.seconds, pathlib.Path(folder))
         if args.speed:

@@ -31,6 +31,44 @@ impl Support {
     }
 }
 
+/// A set of facts.
+#[derive(Debug)]
+struct FactSet(Vec<u64>);
+
+impl FactSet {
+    fn new(facts: usize) -> FactSet {
+        FactSet(vec![0; facts.div_ceil(64)])
+    }
+
+    fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    #[inline(always)]
+    fn contains(&self, fact: u32) -> bool {
+        self.0[fact as usize / 64] >> (fact % 64) & 1 != 0
+    }
+
+    #[inline(always)]
+    fn contains_all(&self, words: &[(u32, u64)]) -> bool {
+        words.iter().all(|&(word, facts)| facts & !self.0[word as usize] == 0)
+    }
+
+    /// Says whether the fact is new.
+    #[inline(always)]
+    fn insert(&mut self, fact: u32) -> bool {
+        let word = &mut self.0[fact as usize / 64];
+        let is_new = *word >> (fact % 64) & 1 == 0;
+        *word |= 1 << (fact % 64);
+        is_new
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, fact: u32) {
+        self.0[fact as usize / 64] &= !(1 << (fact % 64));
+    }
+}
+
 /// The evaluation of one state after the other.
 #[derive(Debug)]
 pub(super) struct Exploration {
@@ -44,9 +82,9 @@ pub(super) struct Exploration {
     costs: Vec<u32>,
     /// By fact: how many of its achievers have no cost.
     free_achievers: Vec<u32>,
-    /// By fact: `zone` inside the goal zone, `zone + 1` if reached without it.
-    marks: Vec<u32>,
-    zone: u32,
+    /// The facts in the goal zone, and those reached without it.
+    zone: FactSet,
+    before: FactSet,
     bits: Vec<u64>,
     queue: Queue,
     /// The facts of the state.
@@ -106,8 +144,8 @@ impl Exploration {
             open_pre: vec![0; relaxed.num_actions()],
             costs: vec![NONE; facts],
             free_achievers: vec![0; facts],
-            marks: vec![0; facts],
-            zone: 1,
+            zone: FactSet::new(facts),
+            before: FactSet::new(facts),
             bits: relaxed.only_bits.clone(),
             queue: Queue::default(),
             facts: Vec::new(),
@@ -195,11 +233,7 @@ impl Exploration {
 
     /// Marks the facts from which the goal costs nothing.
     pub(super) fn mark_goal_zone(&mut self, relaxed: &Relaxed) {
-        self.zone += 2;
-        if self.zone >= u32::MAX - 2 {
-            self.marks.fill(0);
-            self.zone = 1;
-        }
+        self.zone.clear();
         // Depth first, for ties are broken by what was marked before.
         self.enter_zone(relaxed.goal);
         while let Some((fact, next)) = self.zone_stack.last_mut() {
@@ -228,11 +262,8 @@ impl Exploration {
 
     #[inline(always)]
     fn enter_zone(&mut self, fact: u32) {
-        if self.marks[fact as usize] != self.zone {
-            self.marks[fact as usize] = self.zone;
-            if self.free_achievers[fact as usize] > 0 {
-                self.zone_stack.push((fact, 0));
-            }
+        if self.zone.insert(fact) && self.free_achievers[fact as usize] > 0 {
+            self.zone_stack.push((fact, 0));
         }
     }
 
@@ -246,7 +277,7 @@ impl Exploration {
         let at = self.supports[a as usize].at;
         let is_better = |pre: &&Precondition| {
             let f = pre.fact as usize;
-            self.costs[f] == at && (self.free_achievers[f] == 0 || self.marks[f] == self.zone)
+            self.costs[f] == at && (self.free_achievers[f] == 0 || self.zone.contains(pre.fact))
         };
         if let Some(&pre) = relaxed.preconditions.row(a as usize).iter().find(is_better) {
             self.supports[a as usize].change(pre, &mut self.bits);
@@ -255,39 +286,44 @@ impl Exploration {
 
     /// Finds the actions that lead into the goal zone from facts reached without it.
     pub(super) fn cut(&mut self, relaxed: &Relaxed) {
-        let Exploration { marks, bits, stack, cut, .. } = self;
-        let (zone, before) = (self.zone, self.zone + 1);
+        let Exploration { zone, before, bits, stack, cut, .. } = self;
+        before.clear();
         cut.clear();
         for &fact in &self.facts {
-            if marks[fact as usize] != before {
-                marks[fact as usize] = before;
+            if before.insert(fact) {
                 stack.push(fact);
             }
         }
         let mut steps = 0;
         while let Some(fact) = stack.pop() {
             let users = relaxed.users.row(fact as usize);
-            for (word, users) in bits[words(relaxed, fact)].iter().zip(users.chunks(64)) {
-                let mut word = *word;
-                steps += 1 + u64::from(word.count_ones());
+            for (w, users) in words(relaxed, fact).zip(users.chunks(64)) {
+                let mut word = bits[w];
+                // PERF: mostly nothing is new, which a look at all effects together shows.
+                let effects = relaxed.word_effects.row(w);
+                steps += 1 + effects.len() as u64;
+                if word == 0 || before.contains_all(effects) {
+                    continue;
+                }
                 while word != 0 {
+                    steps += 2;
                     let used = users[word.trailing_zeros() as usize];
                     word &= word - 1;
                     let reached = stack.len();
                     let into_zone = relaxed.effects_of(used, |effect| {
-                        let mark = &mut marks[effect as usize];
-                        if *mark == zone {
+                        if before.contains(effect) {
+                            return ControlFlow::Continue(());
+                        }
+                        if zone.contains(effect) {
                             return ControlFlow::Break(());
                         }
-                        if *mark != before {
-                            *mark = before;
-                            stack.push(effect);
-                        }
+                        before.insert(effect);
+                        stack.push(effect);
                         ControlFlow::Continue(())
                     });
                     if into_zone.is_break() {
                         // The other effects are not reached this way.
-                        stack.drain(reached..).for_each(|fact| marks[fact as usize] = 0);
+                        stack.drain(reached..).for_each(|fact| before.remove(fact));
                         cut.push(used.action() as u32);
                     }
                 }
@@ -364,8 +400,9 @@ impl Exploration {
             let users = relaxed.users.row(fact as usize);
             for (w, users) in words(relaxed, fact).zip(users.chunks(64)) {
                 let mut word = bits[w];
-                steps += 1 + 2 * u64::from(word.count_ones());
+                steps += 1;
                 while word != 0 {
+                    steps += 2;
                     let used = users[word.trailing_zeros() as usize];
                     word &= word - 1;
                     let a = used.action();

@@ -16,6 +16,8 @@
 //! A conditional effect is an action of its own, and the actions of an operator share one cost: a
 //! landmark with any of them takes its cost from all, once, so landmarks over operators still
 //! share the costs out.
+//! Then h^max may be larger, for it counts an operator again that is needed twice; the value is the
+//! larger of both.
 //! Axioms are actions without cost, and default values of derived variables count as reached.
 //!
 //! Cost per landmark: linear in the facts reached and in the actions that they support, which
@@ -58,10 +60,14 @@ impl LmCut {
 
     /// The value of a state, for the operators' own costs or for others.
     pub fn value(&mut self, state: &[Value], costs: Option<&[Cost]>) -> Estimate {
-        self.compute(state, costs, None)
+        let Some([h_max, sum]) = self.compute(state, costs, None) else {
+            return Estimate::DeadEnd;
+        };
+        Estimate::AtLeast(sum.max(h_max))
     }
 
-    /// Calls `found` with each landmark, and says what they are worth together.
+    /// Calls `found` with each landmark, and says what they are worth together: the value, or less
+    /// where there are conditional effects.
     ///
     /// No operator is in landmarks that cost more together than it does itself.
     pub fn landmarks(
@@ -70,7 +76,8 @@ impl LmCut {
         costs: Option<&[Cost]>,
         mut found: impl FnMut(&[OpId], Cost),
     ) -> Estimate {
-        self.compute(state, costs, Some(&mut found))
+        let values = self.compute(state, costs, Some(&mut found));
+        values.map_or(Estimate::DeadEnd, |[_, sum]| Estimate::AtLeast(sum))
     }
 
     /// The work done since this was asked last.
@@ -78,24 +85,25 @@ impl LmCut {
         self.exploration.take_steps() * LANDMARK_STEP
     }
 
+    /// h^max and the sum of the landmarks' costs; none at a dead end.
     fn compute(
         &mut self,
         state: &[Value],
         costs: Option<&[Cost]>,
         found: Option<Found<'_>>,
-    ) -> Estimate {
+    ) -> Option<[Cost; 2]> {
         let LmCut { relaxed, own_costs, exploration } = self;
         match costs {
             None => {
-                let estimate = sum_of_cuts(relaxed, exploration, state, found);
+                let values = sum_of_cuts(relaxed, exploration, state, found);
                 exploration.restore_costs(relaxed, own_costs);
-                estimate
+                values
             }
             Some(costs) => {
                 exploration.set_costs(relaxed, |a| relaxed.cost(a, |o| costs[o]));
-                let estimate = sum_of_cuts(relaxed, exploration, state, found);
+                let values = sum_of_cuts(relaxed, exploration, state, found);
                 exploration.set_costs(relaxed, |a| own_costs[a]);
-                estimate
+                values
             }
         }
     }
@@ -106,22 +114,22 @@ fn sum_of_cuts(
     exploration: &mut Exploration,
     state: &[Value],
     mut found: Option<Found<'_>>,
-) -> Estimate {
+) -> Option<[Cost; 2]> {
     exploration.explore(relaxed, state);
-    let Some(mut h_max) = exploration.h_max(relaxed) else { return Estimate::DeadEnd };
-    let mut h = 0;
+    let first = exploration.h_max(relaxed)?;
+    let (mut h_max, mut sum) = (first, 0);
     while h_max > 0 {
         exploration.mark_goal_zone(relaxed);
         exploration.cut(relaxed);
         let cost = exploration.pay(relaxed);
-        h += cost;
+        sum += cost;
         if let Some(found) = &mut found {
             found(exploration.landmark(relaxed), cost);
         }
         exploration.repair(relaxed);
         h_max = exploration.h_max(relaxed).expect("what was reached stays reached");
     }
-    Estimate::AtLeast(h)
+    Some([Cost::from(first), sum])
 }
 
 impl Heuristic for LmCut {

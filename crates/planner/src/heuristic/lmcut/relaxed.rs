@@ -50,6 +50,24 @@ impl Use {
         (self.action & !FLAG) as usize
     }
 
+    #[inline(always)]
+    fn effects(
+        self,
+        targets: &[u32],
+        mut visit: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if self.target & FLAG != 0 {
+            return visit(self.target & !FLAG);
+        }
+        for &target in &targets[self.target as usize..] {
+            visit(target & !FLAG)?;
+            if target & FLAG != 0 {
+                break;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Whether the fact is the action's only precondition, and so its supporter for ever.
     #[inline(always)]
     pub(super) fn is_only(self) -> bool {
@@ -80,6 +98,8 @@ pub(super) struct Relaxed {
     /// Each pair of a fact and a user has a bit, and those of a fact fill words of their own: the
     /// first one is this, by fact, and one more where they end.
     pub(super) first_bit: Vec<u32>,
+    /// By word of bits: all effects of its actions, as words of a set of facts.
+    pub(super) word_effects: Csr<(u32, u64)>,
     /// The bits of actions with only one precondition.
     pub(super) only_bits: Vec<u64>,
     /// By operator: its actions.
@@ -183,6 +203,7 @@ impl Relaxed {
             bits += u32::try_from(row.len().next_multiple_of(64)).expect("less than 2³² bits");
         }
         first_bit.push(bits);
+        let word_effects = word_effects(&users, &targets);
         // Users are in the order of actions, so the bits of a fact are given out one by one.
         let mut next = first_bit.clone();
         let (mut preconditions, mut effects) = (Csr::default(), Csr::default());
@@ -214,6 +235,7 @@ impl Relaxed {
             users,
             achievers,
             first_bit,
+            word_effects,
             only_bits,
             parts,
             shares,
@@ -233,18 +255,9 @@ impl Relaxed {
     pub(super) fn effects_of(
         &self,
         used: Use,
-        mut visit: impl FnMut(u32) -> ControlFlow<()>,
+        visit: impl FnMut(u32) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        if used.target & FLAG != 0 {
-            return visit(used.target & !FLAG);
-        }
-        for &target in &self.targets[used.target as usize..] {
-            visit(target & !FLAG)?;
-            if target & FLAG != 0 {
-                break;
-            }
-        }
-        ControlFlow::Continue(())
+        used.effects(&self.targets, visit)
     }
 
     /// The facts of a state, the artificial one first.
@@ -266,6 +279,28 @@ impl Relaxed {
             owner => costs(owner as usize).min(Cost::from(NONE - 1)) as u32,
         }
     }
+}
+
+/// The effects of the users in each word of bits.
+fn word_effects(users: &Csr<Use>, targets: &[u32]) -> Csr<(u32, u64)> {
+    let mut rows = Csr::default();
+    let mut set = vec![0u64; users.len().div_ceil(64)];
+    let mut words: Vec<u32> = Vec::new();
+    for chunk in (0..users.len()).flat_map(|fact| users.row(fact).chunks(64)) {
+        for used in chunk {
+            let _ = used.effects(targets, |effect| {
+                let word = effect / 64;
+                if set[word as usize] == 0 {
+                    words.push(word);
+                }
+                set[word as usize] |= 1 << (effect % 64);
+                ControlFlow::Continue(())
+            });
+        }
+        words.sort_unstable();
+        rows.push(words.drain(..).map(|word| (word, std::mem::take(&mut set[word as usize]))));
+    }
+    rows
 }
 
 fn number(first_value: &[u32], fact: &Fact) -> u32 {
