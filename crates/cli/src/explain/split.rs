@@ -13,6 +13,7 @@ use svg::Element;
 
 use crate::heuristic::projections;
 use crate::learned::LearnedArgs;
+use crate::output::Output;
 use crate::watch::Run;
 
 /// Operators beyond this many are left out of the picture.
@@ -84,7 +85,7 @@ pub(super) fn explain(
     } else {
         page(task, state, &abstractions, &splits, &operators, &picture).into_string()
     };
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    Output::File(file.to_owned()).write(&text)
 }
 
 /// The distance of the state in each projection, in units of cost.
