@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
-use lcp::components::{ComponentsConfig, with_more_components};
+use lcp::components::{ComponentsConfig, go_on};
 use planner::abstraction::{
     Abstractions, CartesianConfig, Component, PatternLimits, cartesian_abstractions,
     interesting_patterns, projections_within,
 };
 use planner::heuristic::{
-    Blind, Build, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
+    Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
 };
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
@@ -198,10 +198,8 @@ impl HeuristicOptions {
                 if self.components.is_some() {
                     return Ok(Box::new(Stored::new(auto, stored)));
                 }
-                let second: Build<'t> = Box::new(move || {
-                    with_more_components(task, &abstractions, &ComponentsConfig::default(), stored)
-                });
-                Box::new(Staged::new(Stored::new(auto, stored), SECOND, second))
+                let go_on = move |first| go_on(task, first, &ComponentsConfig::default(), stored);
+                Box::new(Staged::new(Stored::new(auto, stored), SECOND, Box::new(go_on)))
             }
             Name::Uniform => self.place(Uniform::new(&abstractions), Use::Stored, memory_limit),
             Name::Gzocp => {

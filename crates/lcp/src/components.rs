@@ -6,11 +6,10 @@
 use std::sync::Arc;
 
 use planner::abstraction::{Abstractions, CartesianConfig, cartesian_abstractions};
-use planner::heuristic::{Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig};
-use planner::partition::{
-    Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Portfolio, PortfolioConfig,
-    Saturated, Saturator, Start, Walks,
+use planner::heuristic::{
+    Estimate, Heuristic, ScheduleConfig, SecondOpinion, SecondOpinionConfig, Stored, StoredConfig,
 };
+use planner::partition::{PartitionScratch, Partitioner, Saturated, Saturator, Walks};
 use planner::task::{Task, Value};
 
 /// How to go beyond projections.
@@ -22,31 +21,35 @@ pub struct ComponentsConfig {
     pub samples: usize,
     /// By which factor the sum of values has to rise.
     pub gain: f64,
-    /// Bytes that ascents may keep.
-    pub max_bytes: usize,
-    /// Steps of ascent.
-    pub steps: usize,
 }
 
 impl Default for ComponentsConfig {
     fn default() -> ComponentsConfig {
-        ComponentsConfig {
-            cartesian: CartesianConfig::default(),
-            samples: 30,
-            gain: 1.02,
-            max_bytes: 128 << 20,
-            steps: 100,
-        }
+        ComponentsConfig { cartesian: CartesianConfig::default(), samples: 30, gain: 1.02 }
     }
 }
 
-/// A store over more components than the projections, if they are worth it.
-pub fn with_more_components<'t>(
+/// What `auto` goes on with: a store over more components if they are worth it, else the one so
+/// far; with LM-cut as a second opinion.
+pub fn go_on<'t, P: Partitioner + 't>(
     task: &'t Task,
+    first: Stored<P>,
+    config: &ComponentsConfig,
+    stored: StoredConfig,
+) -> Box<dyn Heuristic + 't> {
+    let opinion = SecondOpinionConfig::default();
+    match with_more_components(task, first.abstractions(), config, stored) {
+        Some(second) => Box::new(SecondOpinion::new(task, second, opinion)),
+        None => Box::new(SecondOpinion::new(task, first, opinion)),
+    }
+}
+
+fn with_more_components(
+    task: &Task,
     projections: &Arc<Abstractions>,
     config: &ComponentsConfig,
     stored: StoredConfig,
-) -> Option<Box<dyn Heuristic + 't>> {
+) -> Option<Stored<Saturated>> {
     let more = cartesian_abstractions(task, &config.cartesian);
     if more.is_empty() {
         return None;
@@ -57,16 +60,11 @@ pub fn with_more_components<'t>(
     {
         return None;
     }
-    let ascent = LagrangianConfig {
-        steps: config.steps,
-        start: Start::Previous,
-        max_bytes: config.max_bytes,
-    };
-    let both = Portfolio::new(&all, PortfolioConfig::default())
-        .with(Saturated::new(&all).with_saturator(Saturator::Perimeter))
-        .with(Lagrangian::new(&all, ascent));
+    // Ascent takes too long on components of this size: on ferry p15 and p18 it made the search
+    // more than twice as long.
+    let saturated = Saturated::new(&all).with_saturator(Saturator::Perimeter);
     let schedule = ScheduleConfig { dive_after: 0, ..stored.schedule };
-    Some(Box::new(Stored::new(both, StoredConfig { schedule, ..stored })))
+    Some(Stored::new(saturated, StoredConfig { schedule, ..stored }))
 }
 
 /// The sum of values at states of random walks, the initial one among them.
