@@ -198,7 +198,8 @@ impl HeuristicOptions {
                 if self.components.is_some() {
                     return Ok(Box::new(Stored::new(auto, stored)));
                 }
-                let go_on = move |first| go_on(task, first, &ComponentsConfig::default(), stored);
+                let config = components_config(memory_limit);
+                let go_on = move |first| go_on(task, first, &config, stored);
                 Box::new(Staged::new(Stored::new(auto, stored), SECOND, Box::new(go_on)))
             }
             Name::Uniform => self.place(Uniform::new(&abstractions), Use::Stored, memory_limit),
@@ -268,7 +269,11 @@ impl HeuristicOptions {
             components = projections(task, self.patterns, &limits, resources, note);
         }
         if kinds.contains(&Kind::Cartesian) {
-            components.extend(cartesian_abstractions(task, &CartesianConfig::default()));
+            // Asked for by name, they may be large.
+            let CartesianConfig { states, .. } = CartesianConfig::default();
+            let config = components_config(resources.memory_bytes).cartesian;
+            let config = CartesianConfig { states, ..config };
+            components.extend(cartesian_abstractions(task, &config));
         }
         Abstractions::of(task, components)
     }
@@ -300,13 +305,24 @@ pub(crate) fn projections(
     let limits = PatternLimits { patterns: limits.patterns.min(most), ..*limits };
     let patterns = interesting_patterns(task, max_size, &limits);
     let max_bytes = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8);
-    let components = projections_within(task, &patterns, max_bytes);
+    let mut components = projections_within(task, &patterns, max_bytes);
+    let most = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 3 / BYTES_PER_PAIR);
+    let mut pairs = 0;
+    let fits = |component: &Component| {
+        pairs += component.relevant_operators().len();
+        pairs <= most
+    };
+    components.truncate(components.iter().map(fits).take_while(|&fits| fits).count());
     if components.len() < patterns.len() {
         let (kept, found) = (components.len(), patterns.len());
         note(format!("{kept} of {found} patterns are used: there is no memory for more."));
     }
     components
 }
+
+/// What `auto` keeps of a pair of pattern and operator, where every operator is a class of its own
+/// (measured on openstacks: 246); others keep less.
+const BYTES_PER_PAIR: usize = 256;
 
 /// The work that takes about this long on the machine that work was calibrated on.
 pub(crate) fn work_of(time: Duration) -> Work {
@@ -318,6 +334,15 @@ fn stored_config(memory_limit: Option<usize>) -> StoredConfig {
     let config = StoredConfig::default();
     let max_bytes = memory_limit.map_or(config.max_bytes, |bytes| bytes / 8);
     StoredConfig { max_bytes: max_bytes.min(config.max_bytes), ..config }
+}
+
+/// Another eighth may go to components that come later, at some sixty bytes a transition.
+fn components_config(memory_limit: Option<usize>) -> ComponentsConfig {
+    let config = ComponentsConfig::default();
+    let transitions = memory_limit.map_or(usize::MAX, |bytes| bytes / 8 / 64);
+    let transitions = transitions.min(config.cartesian.transitions);
+    let cartesian = CartesianConfig { transitions, ..config.cartesian };
+    ComponentsConfig { cartesian, ..config }
 }
 
 /// Another eighth may go to what partitioners remember.
