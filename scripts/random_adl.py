@@ -4,7 +4,7 @@
 Each task has conditional effects, quantifiers, disjunctions or derived predicates; Fast Downward
 translates and solves it, and so do we, with every heuristic named.
 
-Usage: scripts/random_adl.py [--first 0] [--count 1000] [--heuristics blind,hmax,auto]
+Usage: scripts/random_adl.py [--first 0] [--count 1000] [--heuristics blind,hmax,lmcut,auto]
                              [--program target/release/apportion]
 Needs the PyPI packages up-fast-downward and fast-downward-translate.
 Exits with 1 if any cost differs.
@@ -58,7 +58,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--heuristics", default="blind,hmax,auto")
+    parser.add_argument("--heuristics", default="blind,hmax,lmcut,auto")
     parser.add_argument("--program", default=ROOT / "target/release/apportion")
     args = parser.parse_args()
     binary = fast_downward()

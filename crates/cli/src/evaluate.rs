@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clap::builder::RangedU64ValueParser as AtLeast;
 use planner::heuristic::{Estimate, Heuristic};
 use planner::task::{RandomWalk, Task, Value};
 use rand::{RngExt, SeedableRng};
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     )]
     heuristics: Vec<Name>,
     /// The number of states: the initial one, then the ends of random walks
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = AtLeast::<usize>::new().range(1..))]
     states: usize,
     /// The most steps of a random walk
     #[arg(long, value_name = "N", default_value_t = 100)]

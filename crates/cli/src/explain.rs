@@ -14,6 +14,7 @@ use crate::console::visible;
 use crate::exit::{Exit, Failure};
 use crate::input::TaskArgs;
 use crate::learned::LearnedArgs;
+use crate::output::{Output, parse_path};
 use crate::watch::{LimitArgs, Options, Run, Verbosity};
 
 /// Show what the planner sees of a task: its variables, and its graph as a picture.
@@ -25,7 +26,7 @@ pub(crate) struct Args {
     task: TaskArgs,
 
     /// Draw the graph of the state into this file
-    #[arg(long, value_name = "FILE.svg|FILE.dot")]
+    #[arg(long, value_name = "FILE.svg|FILE.dot", value_parser = parse_path)]
     graph: Option<PathBuf>,
 
     /// Which graph to draw: flg, aoag or flg+static
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     bounds: bool,
 
     /// Draw how lcp splits the costs among the patterns into this file (implies --bounds)
-    #[arg(long, value_name = "FILE.html|FILE.svg")]
+    #[arg(long, value_name = "FILE.html|FILE.svg", value_parser = parse_path)]
     split: Option<PathBuf>,
 
     #[command(flatten)]
@@ -67,6 +68,9 @@ Examples:
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let run = Run::start(Options::new(&args.limits, Verbosity::Quiet))?;
+    for file in [&args.graph, &args.split].into_iter().flatten() {
+        Output::File(file.clone()).prepare()?;
+    }
     let task = args.task.read(&|| run.reached())?.task;
     let state = progress(&task, &args.apply)?;
     print_variables(&task, &state);
@@ -140,7 +144,5 @@ fn draw(args: &Args, task: &Task, state: &[Value], file: &Path) -> anyhow::Resul
         false => format!("{title}, after {}", names.join(", ")),
     };
     let picture = write(task, &graph, &DrawOptions { title, every_action: args.every_action });
-    std::fs::write(file, picture).map_err(|error| {
-        Failure::new(Exit::Input, format!("cannot write {}: {error}", file.display()))
-    })
+    Output::File(file.to_owned()).write(&picture)
 }

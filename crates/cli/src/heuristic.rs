@@ -9,11 +9,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
+use lcp::components::{ComponentsConfig, go_on};
 use planner::abstraction::{
-    Abstractions, CegarConfig, ChosenConfig, Pattern, PatternLimits, cegar_patterns,
-    chosen_patterns, interesting_patterns,
+    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, Component, Pattern, PatternLimits,
+    cartesian_abstractions, cegar_patterns, chosen_patterns, interesting_patterns,
+    projections_within,
 };
-use planner::heuristic::{Blind, EveryState, HMax, Heuristic, Lazy, Maximum, Stored, StoredConfig};
+use planner::heuristic::{
+    Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
+};
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
     PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
@@ -34,6 +38,8 @@ pub(crate) enum Name {
     Blind,
     /// The dearest goal fact, when a conjunction costs as much as its dearest fact
     Hmax,
+    /// Landmarks, found one after the other, that share the costs out: LM-cut
+    Lmcut,
     /// Uniform cost partitioning over the projections where an operator matters
     Uniform,
     /// Greedy zero-one cost partitionings in diverse orders
@@ -55,6 +61,15 @@ pub(crate) enum Use {
     EveryState,
     /// Partitionings made at a few states, kept as tables, evaluated at all states
     Stored,
+}
+
+/// A kind of components.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Projections to patterns, chosen by `--patterns`
+    Patterns,
+    /// Cartesian abstractions for goals and landmarks
+    Cartesian,
 }
 
 /// What the whole process may use, as far as it was told.
@@ -102,6 +117,10 @@ pub(crate) struct HeuristicOptions {
         value_parser = parse_patterns
     )]
     pub(crate) patterns: Vec<Patterns>,
+    /// What costs are divided among, separated by commas [default: patterns; auto begins with
+    /// these and adds what pays]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS")]
+    pub(crate) components: Option<Vec<Kind>>,
     /// Use at most this many patterns
     #[arg(long, value_name = "N", default_value_t = PatternLimits::default().patterns)]
     pub(crate) max_patterns: usize,
@@ -188,6 +207,9 @@ impl HeuristicOptions {
         if name == Name::Hmax {
             return Ok(Box::new(HMax::new(task)));
         }
+        if name == Name::Lmcut {
+            return Ok(Box::new(LmCut::new(task)));
+        }
         if task.goal.iter().all(|fact| task.is_derived(fact.var)) {
             note("All goals are derived, so projections say nothing: the bound is h^max.".into());
             return Ok(Box::new(HMax::new(task)));
@@ -200,11 +222,17 @@ impl HeuristicOptions {
             return Ok(Box::new(Blind::new(task)));
         }
         Ok(match name {
-            Name::Blind | Name::Hmax => unreachable!("built above"),
+            Name::Blind | Name::Hmax | Name::Lmcut => unreachable!("built above"),
             Name::Auto => {
                 let config = self.learned.auto_config(task, resources)?;
                 let auto = Auto::new(task, &abstractions, config);
-                Box::new(Stored::new(auto, stored_config(memory_limit)))
+                let stored = stored_config(memory_limit);
+                if self.components.is_some() {
+                    return Ok(Box::new(Stored::new(auto, stored)));
+                }
+                let config = components_config(memory_limit);
+                let go_on = move |first| go_on(task, first, &config, stored);
+                Box::new(Staged::new(Stored::new(auto, stored), SECOND, Box::new(go_on)))
             }
             Name::Uniform => self.place(Uniform::new(&abstractions), Use::Stored, memory_limit),
             Name::Gzocp => {
@@ -267,7 +295,19 @@ impl HeuristicOptions {
             states: self.max_pattern_states,
             ..PatternLimits::default()
         };
-        projections(task, &self.patterns, &limits, resources, note)
+        let mut components = Vec::new();
+        let kinds = self.components.as_deref().unwrap_or(&[Kind::Patterns]);
+        if kinds.contains(&Kind::Patterns) {
+            components = projections(task, &self.patterns, &limits, resources, note);
+        }
+        if kinds.contains(&Kind::Cartesian) {
+            // Asked for by name, they may be large.
+            let CartesianConfig { states, .. } = CartesianConfig::default();
+            let config = components_config(resources.memory_bytes).cartesian;
+            let config = CartesianConfig { states, ..config };
+            components.extend(cartesian_abstractions(task, &config));
+        }
+        Abstractions::of(task, components)
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.
@@ -291,7 +331,7 @@ pub(crate) fn projections(
     limits: &PatternLimits,
     left: &Resources,
     note: &mut dyn FnMut(String),
-) -> Arc<Abstractions> {
+) -> Vec<Component> {
     // Some hundred bytes for each pattern are needed before anything is known of it.
     let most = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8 / 512);
     let limits = PatternLimits { patterns: limits.patterns.min(most), ..*limits };
@@ -303,12 +343,19 @@ pub(crate) fn projections(
     }
     patterns.truncate(limits.patterns);
     let max_bytes = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8);
-    let abstractions = Abstractions::within(task, &patterns, max_bytes);
-    if abstractions.len() < patterns.len() {
-        let (kept, found) = (abstractions.len(), patterns.len());
+    let mut components = projections_within(task, &patterns, max_bytes);
+    let most = left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 3 / BYTES_PER_PAIR);
+    let mut pairs = 0;
+    let fits = |component: &Component| {
+        pairs += component.relevant_operators().len();
+        pairs <= most
+    };
+    components.truncate(components.iter().map(fits).take_while(|&fits| fits).count());
+    if components.len() < patterns.len() {
+        let (kept, found) = (components.len(), patterns.len());
         note(format!("{kept} of {found} patterns are used: there is no memory for more."));
     }
-    abstractions
+    components
 }
 
 /// The patterns of one source.
@@ -338,6 +385,9 @@ fn found_patterns(
         }
     }
 }
+/// What `auto` keeps of a pair of pattern and operator, where every operator is a class of its own
+/// (measured on openstacks: 246); others keep less.
+const BYTES_PER_PAIR: usize = 256;
 
 /// The work that takes about this long on the machine that work was calibrated on.
 pub(crate) fn work_of(time: Duration) -> Work {
@@ -349,6 +399,15 @@ fn stored_config(memory_limit: Option<usize>) -> StoredConfig {
     let config = StoredConfig::default();
     let max_bytes = memory_limit.map_or(config.max_bytes, |bytes| bytes / 8);
     StoredConfig { max_bytes: max_bytes.min(config.max_bytes), ..config }
+}
+
+/// Another eighth may go to components that come later, at some sixty bytes a transition.
+fn components_config(memory_limit: Option<usize>) -> ComponentsConfig {
+    let config = ComponentsConfig::default();
+    let transitions = memory_limit.map_or(usize::MAX, |bytes| bytes / 8 / 64);
+    let transitions = transitions.min(config.cartesian.transitions);
+    let cartesian = CartesianConfig { transitions, ..config.cartesian };
+    ComponentsConfig { cartesian, ..config }
 }
 
 /// Another eighth may go to what partitioners remember.

@@ -11,7 +11,8 @@
 //! Small allocations are counted per thread and added up every 64 KiB, which keeps the counting
 //! off the profile and the sum right to within 64 KiB a thread.
 //! What is resident may be more: the program itself, and what mimalloc keeps of blocks that were
-//! freed. Where that matters, near the limit, it is looked at for every MiB allocated.
+//! freed. Where that matters, near the limit, it is looked at for every MiB allocated, and the run
+//! ends a [`MARGIN`] below the limit, so that what happens between two looks stays within it.
 //!
 //! Blocks of 1 MiB and more come from the system and go back to it at once, so that a hash table
 //! that has grown does not leave its predecessors behind (measured on 8 million states: 43 bytes a
@@ -39,6 +40,8 @@ static NEXT_LOOK: AtomicUsize = AtomicUsize::new(usize::MAX);
 const BATCH: isize = 64 << 10;
 /// How many bytes more are allocated between two looks.
 const LOOK: usize = 1 << 20;
+/// How far below the limit the resident memory must stay, at most; a 32nd of small limits.
+const MARGIN: usize = 4 << 20;
 
 thread_local! {
     /// Bytes of this thread that are not yet in `IN_USE`.
@@ -96,13 +99,18 @@ impl Counting {
 fn look_at_resident(in_use: usize) {
     let limit = LIMIT.load(Ordering::Relaxed);
     NEXT_LOOK.store(in_use.saturating_add(LOOK).min(limit), Ordering::Relaxed);
-    if resident() > limit {
+    if is_full(limit) {
         // SAFETY: mimalloc gives back what this thread has no use for; no block is touched.
         unsafe { mi_collect(true) };
-        if resident() > limit {
+        if is_full(limit) {
             exhausted();
         }
     }
+}
+
+/// Whether as much is resident as a limit allows.
+pub(crate) fn is_full(limit: usize) -> bool {
+    resident() > limit - MARGIN.min(limit / 32)
 }
 
 unsafe extern "C" {

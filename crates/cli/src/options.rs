@@ -10,11 +10,12 @@ use clap::{ArgMatches, Command};
 use crate::heuristic::Name::{self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, Uniform};
 
 /// Options of heuristics, as on the command line, with the heuristics that use them.
-const USED_BY: [(&str, &[Name]); 12] = [
+const USED_BY: [(&str, &[Name]); 13] = [
     ("use", &[Uniform, Scp, Ocp, Lagrangian, Lcp]),
     ("patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
     ("max-patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
     ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
+    ("components", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian]),
     ("gzocp-time", &[Gzocp]),
     ("model", &[Auto, Lcp]),
     ("continue-training", &[Lcp]),
@@ -150,19 +151,20 @@ mod tests {
 
     /// Which heuristics use an option of `plan`.
     const MATRIX: &str = "\
-                                        auto blind hmax uniform gzocp scp ocp lagrangian lcp
-        --use every-state                 .    .    .      x      .    x   x      x       x
-        --patterns systematic:1           x    .    .      x      x    x   x      x       x
-        --max-patterns 9                  x    .    .      x      x    x   x      x       x
-        --max-pattern-states 9            x    .    .      x      x    x   x      x       x
-        --gzocp-time 1s                   .    .    .      .      x    .   .      .       .
-        --model self                      x    .    .      .      .    .   .      .       x
-        --continue-training               .    .    .      .      .    .   .      .       x
-        --refine 2                        .    .    .      .      .    .   .      .       x
-        --softmax paper                   .    .    .      .      .    .   .      .       x
-        --eager                           .    .    .      .      .    .   .      .       x
-        --train-share 0.1 --time-limit 1s .    .    .      .      .    .   .      .       x
-        --seed 1                          x    .    .      .      .    .   .      .       x";
+                                        auto blind hmax lmcut uniform gzocp scp ocp lagrangian lcp
+        --use every-state                 .    .    .     .      x      .    x   x      x       x
+        --patterns systematic:1           x    .    .     .      x      x    x   x      x       x
+        --max-patterns 9                  x    .    .     .      x      x    x   x      x       x
+        --max-pattern-states 9            x    .    .     .      x      x    x   x      x       x
+        --components cartesian            x    .    .     .      x      x    x   x      x       .
+        --gzocp-time 1s                   .    .    .     .      .      x    .   .      .       .
+        --model self                      x    .    .     .      .      .    .   .      .       x
+        --continue-training               .    .    .     .      .      .    .   .      .       x
+        --refine 2                        .    .    .     .      .      .    .   .      .       x
+        --softmax paper                   .    .    .     .      .      .    .   .      .       x
+        --eager                           .    .    .     .      .      .    .   .      .       x
+        --train-share 0.1 --time-limit 1s .    .    .     .      .      .    .   .      .       x
+        --seed 1                          x    .    .     .      .      .    .   .      .       x";
 
     #[test]
     fn every_pair_of_heuristic_and_option_is_used_or_refused() {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser as AtLeast;
 use train::dataset::tasks::{TaskError, load_tasks};
 use train::dataset::{Header, Writer};
 use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, solver};
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = States::Walk)]
     states: States,
     /// States a task at most
-    #[arg(long, default_value_t = 500, value_name = "N")]
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = AtLeast::<usize>::new().range(1..))]
     per_task: usize,
     /// What to compute for each state
     #[arg(long, value_enum, default_value_t = LabelKind::Ocp)]

@@ -330,12 +330,11 @@ impl Run {
             if is_late || processor_time.is_some_and(|limit| memory::usage().1 >= limit) {
                 self.end_now(Status::OutOfTime);
             }
-            let resident = memory::resident() as u64;
-            if self.options.memory_limit.is_some_and(|limit| resident > limit) {
+            if self.memory_limit().is_some_and(memory::is_full) {
                 self.end_now(Status::OutOfMemory);
             }
             if self.options.verbosity != Verbosity::Quiet {
-                line.show(self, resident);
+                line.show(self, memory::resident() as u64);
             }
         }
         line.clear();

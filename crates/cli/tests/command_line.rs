@@ -200,6 +200,11 @@ fn solved_tasks_write_plan_log_and_json() {
         assert!(result.get(key).is_some(), "{key} is missing in {result}");
     }
     assert_eq!((&result["status"], &result["cost"]), (&"solved".into(), &70.into()));
+    let documentation = examples().join("../docs/output.md");
+    let documentation = std::fs::read_to_string(documentation).unwrap();
+    for key in result.as_object().unwrap().keys() {
+        assert!(documentation.contains(&format!("`{key}`")), "docs/output.md misses {key}");
+    }
 
     // Planning from the .sas file gives the same statistics.
     let translated = run_in(folder.path(), &["translate", domain, problem, "-o", "task.sas"]);

@@ -126,12 +126,17 @@ fn signals_end_a_run_with_their_code_and_what_is_known() {
         (libc::SIGHUP, 129, "hung-up"),
         (libc::SIGXCPU, 23, "out-of-time"),
     ] {
-        let mut child = command(folder.path(), &arguments)
-            .args(["--json", "out.json"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut run = command(folder.path(), &arguments);
+        run.args(["--json", "out.json"]).stdout(Stdio::null()).stderr(Stdio::null());
+        // What whoever runs the tests ignores (`nohup`, jobs in the background) would stay ignored.
+        // SAFETY: signal is async-signal-safe.
+        unsafe {
+            run.pre_exec(move || {
+                libc::signal(signal, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        let mut child = run.spawn().unwrap();
         std::thread::sleep(Duration::from_millis(1000));
         // SAFETY: a signal to a child that has not been waited for.
         unsafe { libc::kill(child.id() as i32, signal) };
@@ -236,7 +241,7 @@ fn a_heuristic_fits_into_its_memory() {
         let result = json(&run_in(folder.path(), &[&plan[..], &options].concat()));
         let notes = result["notes"].to_string();
         assert!(notes.contains("patterns are used"), "{result}");
-        assert!(result["peak_memory_bytes"].as_u64().unwrap() <= 62 << 20, "{result}");
+        assert!(result["peak_memory_bytes"].as_u64().unwrap() <= 60 << 20, "{result}");
     }
     // Where not even one pattern fits, blind search does; how much that is depends on the system.
     let is_blind = |mebibytes: u64| {
@@ -262,7 +267,7 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
         if command == plan {
             let result = json(&output);
             assert_eq!(result["status"], "out-of-memory");
-            assert!(result["peak_memory_bytes"].as_u64().unwrap() <= 152 << 20, "{result}");
+            assert!(result["peak_memory_bytes"].as_u64().unwrap() <= 150 << 20, "{result}");
         }
     }
     let output = run_in(folder.path(), &[&plan[..], &["--time-limit", "200ms"]].concat());
@@ -285,14 +290,14 @@ fn limits_hold_in_every_phase_and_the_json_is_written() {
     let result = json(&output);
     assert_eq!(output.status.code(), Some(22), "{result}");
     assert!(result["expanded"].as_u64().unwrap() > 100_000, "{result}");
-    assert!(result["peak_memory_bytes"].as_u64().unwrap() <= 102 << 20, "{result}");
+    assert!(result["peak_memory_bytes"].as_u64().unwrap() <= 100 << 20, "{result}");
     // Whatever a heuristic remembers leaves most of the memory to the search.
     write_deliveries(folder.path(), 10);
     for heuristic in ["lagrangian", "ocp", "lcp", "auto"] {
         let bounded = ["--memory-limit", "100MiB", "--time-limit", "2s", "--json", "-"];
         let plan = ["plan", "domain.pddl", "problem.pddl", "--heuristic", heuristic];
         let result = json(&run_in(folder.path(), &[&plan[..], &bounded].concat()));
-        assert!(result["peak_memory_bytes"].as_u64().unwrap() <= 102 << 20, "{result}");
+        assert!(result["peak_memory_bytes"].as_u64().unwrap() <= 100 << 20, "{result}");
         assert!(result["heuristic_memory_bytes"].as_u64().unwrap() < 50 << 20, "{result}");
     }
     write_lamps(folder.path(), 40);

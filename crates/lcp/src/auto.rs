@@ -83,7 +83,9 @@ impl<'t> Auto<'t> {
         if is_large {
             return auto;
         }
-        if let Some(learning) = config.learning {
+        // Networks are for patterns.
+        let has_patterns_only = abstractions.components().iter().all(|c| c.pattern().is_some());
+        if let Some(learning) = config.learning.filter(|_| has_patterns_only) {
             let AutoConfig { model, memory_limit, seed, .. } = config;
             let learning = Learning::new(task, abstractions, model, learning, memory_limit, seed);
             if let Some(predictor) = learning.predictor() {

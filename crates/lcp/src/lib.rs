@@ -12,6 +12,7 @@ pub mod wl;
 pub mod network;
 
 pub mod auto;
+pub mod components;
 pub mod model;
 pub mod partitioner;
 pub mod predict;

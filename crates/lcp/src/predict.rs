@@ -313,7 +313,9 @@ impl Predictor {
 
 /// The patterns of a task's projections.
 pub fn patterns_of(abstractions: &Abstractions) -> Vec<Pattern> {
-    abstractions.components().iter().map(|projection| projection.pattern().clone()).collect()
+    let pattern = |component: &planner::abstraction::Component| component.pattern().cloned();
+    let patterns = abstractions.components().iter().map(pattern);
+    patterns.collect::<Option<_>>().expect("predictions are for patterns")
 }
 
 /// The paper's partitioning: each share rounded down, the rest lost; if some share is no number,

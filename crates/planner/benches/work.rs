@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Stored, StoredConfig};
+use planner::heuristic::{LmCut, Stored, StoredConfig};
 use planner::partition::{
     Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Request, Saturated, saturate,
 };
@@ -86,6 +86,14 @@ fn measure(name: &str, task: &Task) {
         saturate(found, abstractions.ids(), &mut scratch);
     }
     show("saturate", scratch.take_work(), started.elapsed().as_secs_f64());
+
+    let mut lmcut = LmCut::new(task);
+    let (mut work, started) = (0, Instant::now());
+    for state in states.iter().cycle().take_while(|_| started.elapsed().as_secs_f64() < 1.0) {
+        lmcut.value(state, None);
+        work += lmcut.take_work();
+    }
+    show("lmcut", work, started.elapsed().as_secs_f64());
 
     let mut stored = Stored::new(Saturated::new(&abstractions), StoredConfig::default());
     let deadline = Some(Instant::now() + std::time::Duration::from_secs(2));

@@ -18,6 +18,9 @@ pub const ARC: Work = 4;
 /// Relaxing a transition in floating-point numbers, for one state.
 pub const FLOAT_ARC: Work = 8;
 
+/// A step of LM-cut: a fact, a precondition or an effect that it looks at.
+pub const LANDMARK_STEP: Work = 2;
+
 /// Preparing an entry of a sparse matrix for factorisation, ordering included.
 pub const ENTRY: Work = 500;
 

@@ -2,7 +2,7 @@
 //! heuristic is admissible in every state, and A* finds the optimum with each.
 
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{Blind, Estimate, EveryState, HMax, Heuristic, Maximum};
+use planner::heuristic::{Blind, Estimate, EveryState, HMax, Heuristic, LmCut, Maximum};
 use planner::heuristic::{Stored, StoredConfig};
 use planner::partition::{
     Lagrangian, LagrangianConfig, Ocp, Saturated, Uniform, ZeroOneConfig, zero_one_partitionings,
@@ -30,6 +30,7 @@ fn heuristics(task: &Task, size: usize) -> Vec<(&'static str, Box<dyn Heuristic>
     vec![
         ("blind", Box::new(Blind::new(task))),
         ("hmax", Box::new(HMax::new(task))),
+        ("lmcut", Box::new(LmCut::new(task))),
         ("uniform", Box::new(EveryState::new(Uniform::new(&abstractions)))),
         ("gzocp", Box::new(Maximum::new(abstractions.clone(), &zero_one))),
         ("scp", Box::new(EveryState::new(saturated.clone()))),

@@ -1,13 +1,14 @@
 //! A fuzzer: random ADL tasks whose tokens are swapped, copied, dropped and damaged go through
 //! parser, translator, `.sas` files, search and both plan checkers.
 //!
-//! Nothing may panic, overflow the stack or hang; where blind search finds a plan, so must h^max,
+//! Nothing may panic, overflow the stack or hang; where blind search finds a plan, so must h^max and
+//! LM-cut,
 //! of the same cost.
 //! The slow lane (`scripts/slow`) runs it 100,000 times; `FUZZ_RUNS` and `FUZZ_FIRST` choose others.
 
 use std::time::{Duration, Instant};
 
-use planner::heuristic::{Blind, HMax, Heuristic};
+use planner::heuristic::{Blind, HMax, Heuristic, LmCut};
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::plan::validate;
 use planner::search::{Config, Limits, Outcome, astar};
@@ -157,8 +158,9 @@ fn run(domain: &[u8], problem: &[u8]) -> (bool, bool) {
     };
     let blind = cost(&task, &mut Blind::new(&task), check);
     let hmax = cost(&task, &mut HMax::new(&task), check);
+    let lmcut = cost(&task, &mut LmCut::new(&task), check);
     let from_sas = cost(&read, &mut Blind::new(&read), |_| {});
-    for other in [hmax, from_sas] {
+    for other in [hmax, lmcut, from_sas] {
         assert!(other.is_none() || blind.is_none() || other == blind, "{blind:?}, {other:?}");
     }
     (true, true)

@@ -5,7 +5,8 @@ use planner::abstraction::{
     interesting_patterns,
 };
 use planner::heuristic::{
-    Estimate, EveryState, Heuristic, Maximum, ScheduleConfig, Stored, StoredConfig, Verdict, Visit,
+    Estimate, EveryState, Heuristic, LmCut, Maximum, ScheduleConfig, Stored, StoredConfig, Verdict,
+    Visit,
 };
 use planner::partition::{
     CostPartitioning, GoalDistances, Lagrangian, LagrangianConfig, Ocp, PartitionError,
@@ -278,6 +279,7 @@ proptest! {
         let eager = StoredConfig { prune_every: 2, schedule: always, ..StoredConfig::default() };
         let tiny = StoredConfig { max_bytes: 1, ..eager };
         let mut heuristics: Vec<Box<dyn Heuristic>> = vec![
+            Box::new(LmCut::new(&task)),
             Box::new(Maximum::new(abstractions.clone(), &zero_one(&task, &abstractions))),
             Box::new(EveryState::with_memory(scp.clone(), usize::MAX)),
             Box::new(EveryState::with_memory(scp.clone(), 100)),

@@ -1,8 +1,11 @@
 //! A search that begins again finds the same cost, whatever the heuristic has learned before.
 
+use std::cell::Cell;
+
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{
-    Blind, Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig, Verdict, Visit,
+    Blind, Estimate, Heuristic, ScheduleConfig, SecondOpinion, SecondOpinionConfig, Staged, Stored,
+    StoredConfig, Verdict, Visit,
 };
 use planner::partition::Saturated;
 use planner::search::{Config, Outcome, astar};
@@ -46,6 +49,7 @@ impl Heuristic for Restless {
 #[test]
 fn a_search_that_begins_again_finds_the_same_cost() {
     let mut restarts = 0;
+    let staged = Cell::new(0);
     for seed in 0..500 {
         let task = random_task(seed);
         let expected = cost(&task, &mut Blind::new(&task));
@@ -60,6 +64,24 @@ fn a_search_that_begins_again_finds_the_same_cost() {
         let config = StoredConfig { schedule, ..StoredConfig::default() };
         let mut diving = Stored::new(scp, config);
         assert_eq!(cost(&task, &mut diving), expected, "task {seed}, with a dive");
+
+        // A store, then at once another one that asks LM-cut, which has to hold back one in eight.
+        let first = Stored::new(Saturated::new(&abstractions), StoredConfig::default());
+        let opinion = SecondOpinionConfig {
+            after: 0,
+            states: 8,
+            least: 1,
+            part: 0.1,
+            ..SecondOpinionConfig::default()
+        };
+        let (task, second) = (&task, &staged);
+        let go_on = move |first: Stored<Saturated>| -> Box<dyn Heuristic + '_> {
+            second.set(second.get() + 1);
+            Box::new(SecondOpinion::new(task, first, opinion))
+        };
+        let mut staged = Staged::new(first, 1000, Box::new(go_on));
+        assert_eq!(cost(task, &mut staged), expected, "task {seed}, in stages");
     }
     assert!(restarts > 100, "only {restarts} searches began again");
+    assert!(staged.get() > 100, "only {} searches had a second stage", staged.get());
 }

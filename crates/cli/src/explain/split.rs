@@ -13,6 +13,7 @@ use svg::Element;
 
 use crate::heuristic::{Patterns, projections};
 use crate::learned::LearnedArgs;
+use crate::output::Output;
 use crate::watch::Run;
 
 /// Operators beyond this many are left out of the picture.
@@ -46,8 +47,9 @@ pub(super) fn explain(
 ) -> anyhow::Result<()> {
     let left = run.resources().beside(task);
     let note = &mut |note| eprintln!("{note}");
-    let abstractions =
+    let components =
         projections(task, &[Patterns::Systematic(2)], &PatternLimits::default(), &left, note);
+    let abstractions = Abstractions::of(task, components);
     if abstractions.is_dead_end(state) {
         println!("the state is a dead end: some projection cannot reach the goal");
         return Ok(());
@@ -84,7 +86,7 @@ pub(super) fn explain(
     } else {
         page(task, state, &abstractions, &splits, &operators, &picture).into_string()
     };
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    Output::File(file.to_owned()).write(&text)
 }
 
 /// The distance of the state in each projection, in units of cost.
@@ -121,7 +123,7 @@ fn number(x: Option<f64>) -> String {
 }
 
 fn pattern_name(task: &Task, abstractions: &Abstractions, pattern: PatternId) -> String {
-    let variables = abstractions.component(pattern).pattern().variables();
+    let variables = abstractions.component(pattern).variables();
     let names: Vec<String> = variables
         .iter()
         .map(|&var| match task.goal_on(var) {

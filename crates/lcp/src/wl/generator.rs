@@ -440,7 +440,7 @@ impl FeatureGenerator {
 
 impl PatternCache {
     fn new(task: &Task, projection: &Component) -> PatternCache {
-        let vars = projection.pattern().variables();
+        let vars = projection.pattern().expect("features are of patterns").variables();
         let domains = vars.iter().map(|&var| task.variable(var).domain_size()).collect();
         let entries = EntryIndex::new(projection.num_states());
         let vars = vars.into();

@@ -68,28 +68,12 @@ impl Abstractions {
     /// As [`Abstractions::new`], but also leaves out projections that do not fit into a number of
     /// bytes with those before them, and stops when hardly anything is left of these.
     pub fn within(task: &Task, patterns: &[Pattern], max_bytes: usize) -> Arc<Abstractions> {
-        let mut index = EffectIndex::new(task);
-        let mut transitions = MAX_TRANSITIONS;
-        let mut bytes = max_bytes.saturating_sub(index.memory_bytes());
-        let mut projections = Vec::new();
-        for pattern in patterns {
-            if bytes <= max_bytes / 64 {
-                break;
-            }
-            // What a state takes at least: its distance, and its rows in both directions.
-            let states = pattern.num_states(task).saturating_mul(12);
-            let room = bytes.saturating_sub(states) / BYTES_PER_TRANSITION;
-            if room == 0 {
-                continue;
-            }
-            let projection = Component::within(task, pattern, &mut index, transitions.min(room));
-            let fits = |projection: &Component| bytes_of(projection) <= bytes;
-            if let Some(projection) = projection.filter(fits) {
-                transitions -= projection.num_stored_transitions();
-                bytes -= bytes_of(&projection);
-                projections.push(projection);
-            }
-        }
+        Abstractions::of(task, projections_within(task, patterns, max_bytes))
+    }
+
+    /// The collection of these components.
+    pub fn of(task: &Task, components: Vec<Component>) -> Arc<Abstractions> {
+        let projections = components;
         let (divisor, scale) = choose_unit(task, &projections);
         let costs: Vec<Distance> =
             task.operators.iter().map(|o| in_units(o.cost, divisor)).collect();
@@ -234,6 +218,34 @@ impl Abstractions {
     }
 }
 
+/// Projections of a task, as far as they fit into a number of bytes one after the other; at most
+/// [`MAX_TRANSITIONS`] are stored.
+pub fn projections_within(task: &Task, patterns: &[Pattern], max_bytes: usize) -> Vec<Component> {
+    let mut index = EffectIndex::new(task);
+    let mut transitions = MAX_TRANSITIONS;
+    let mut bytes = max_bytes.saturating_sub(index.memory_bytes());
+    let mut projections = Vec::new();
+    for pattern in patterns {
+        if bytes <= max_bytes / 64 {
+            break;
+        }
+        // What a state takes at least: its distance, and its rows in both directions.
+        let states = pattern.num_states(task).saturating_mul(12);
+        let room = bytes.saturating_sub(states) / BYTES_PER_TRANSITION;
+        if room == 0 {
+            continue;
+        }
+        let projection = Component::within(task, pattern, &mut index, transitions.min(room));
+        let fits = |projection: &Component| bytes_of(projection) <= bytes;
+        if let Some(projection) = projection.filter(fits) {
+            transitions -= projection.num_stored_transitions();
+            bytes -= bytes_of(&projection);
+            projections.push(projection);
+        }
+    }
+    projections
+}
+
 /// What a projection takes in a collection: itself, its distances, and its pairs.
 fn bytes_of(projection: &Component) -> usize {
     let pairs = projection.relevant_operators().len();
@@ -301,21 +313,30 @@ fn dead_end_projections(
     // For each variable the distances in the projection to it alone.
     let mut single: Vec<&[Distance]> = vec![&[]; task.variables.len()];
     for (projection, distances) in projections.iter().zip(distances) {
-        if let [var] = projection.pattern().variables() {
+        if let Some([var]) = projection.pattern().map(Pattern::variables) {
             single[var.index()] = distances;
         }
     }
-    let is_new = |projection: &Component, rank: u32| {
-        let vars = projection.pattern().variables();
+    let is_new = |pattern: &Pattern, projection: &Component, rank: u32| {
+        let vars = pattern.variables();
         let dead = |(var, value): (&VarId, Value)| {
             single[var.index()].get(value as usize) == Some(&INFINITY)
         };
         vars.len() == 1 || !vars.iter().zip(projection.values(rank)).any(dead)
     };
     let has_new = |p: usize| {
-        let mut ranks = (0..projections[p].num_states() as u32)
+        let projection = &projections[p];
+        let mut ranks = (0..projection.num_states() as u32)
             .filter(|&rank| distances[p][rank as usize] == INFINITY);
-        ranks.any(|rank| is_new(&projections[p], rank))
+        match projection.pattern() {
+            Some(pattern) => ranks.any(|rank| is_new(pattern, projection, rank)),
+            // Many of its states hold no reachable state.
+            None if ranks.next().is_none() => false,
+            None => {
+                let reached = projection.reachable_from(projection.abstract_state(&task.initial));
+                reached.into_iter().any(|rank| distances[p][rank as usize] == INFINITY)
+            }
+        }
     };
     (0..projections.len()).filter(|&p| has_new(p)).map(PatternId::from).collect()
 }

@@ -1,28 +1,45 @@
-//! The projection of a task to a pattern.
+//! A component: a small transition system that a task is seen through.
 //!
-//! Abstract states are all combinations of values of the pattern's variables, ranked by mixed
-//! radix; abstract goals are those that agree with the goal.
-//! Operators with the same preconditions and effects on the pattern share a *label*: they induce
-//! the same transitions, and what counts is the cheapest of them.
+//! There are two shapes.
+//! In the *projection* to a pattern, abstract states are all combinations of values of the
+//! pattern's variables, ranked by mixed radix; abstract goals are those that agree with the goal.
+//! In a *Cartesian abstraction* they are the leaves of a tree of splits (see
+//! [`super::cartesian`]).
+//! Whatever the shape, operators with the same transitions share a *label*, and what counts is the
+//! cheapest of them.
 //! Only state-changing transitions are stored; operators without any are not relevant.
-//! Axioms are relaxed: conditions on derived variables are dropped, and so are derived goals.
+//! Axioms are relaxed in projections: conditions on derived variables are dropped, and so are
+//! derived goals.
 //! Requires fewer than 2³² abstract states.
 //! Construction costs O(operators · pattern size + stored transitions).
 
+use super::cartesian::SplitTree;
 use super::distances::{Distance, DistanceScratch};
 use super::labels::{EffectIndex, Labels, for_each_combination, group_operators};
 use super::pattern::Pattern;
 use super::saturation::Saturation;
-use super::transitions::{Digit, End, Radix, Transitions};
+use super::transitions::{Digit, End, Mentions, Radix, Step, Transitions};
 use crate::csr::Csr;
-use crate::task::{OpId, Task, Value, index_type};
+use crate::task::{OpId, Task, Value, VarId, index_type};
 
-index_type!(/** Index of a label of one projection. */ LabelId);
+index_type!(/** Index of a label of one component. */ LabelId);
 
-/// A task seen through a pattern.
+/// How states become abstract states.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    /// By their values on a pattern.
+    Pattern(Pattern),
+    /// By the set of states that they are in.
+    Cartesian(SplitTree),
+}
+
+/// Pairs of abstract states, and the operators that lead from one to the other in each of them.
+pub(super) type Groups = Vec<(Vec<(u32, u32)>, Vec<OpId>)>;
+
+/// A task seen through an abstraction.
 #[derive(Clone, Debug)]
 pub struct Component {
-    pattern: Pattern,
+    shape: Shape,
     pub(super) radix: Radix,
     is_goal: Vec<bool>,
     goals: Vec<u32>,
@@ -52,11 +69,6 @@ impl Component {
     ) -> Option<Component> {
         let radix = Radix::new(task, pattern);
         let goals = goal_states(task, pattern, &radix);
-        let mut is_goal = vec![false; radix.num_states as usize];
-        for &goal in &goals {
-            is_goal[goal as usize] = true;
-        }
-
         let groups = group_operators(task, pattern, index);
         let counts = groups.signatures.iter().map(|signature| signature.count_steps(&radix));
         if counts.fold(0, usize::saturating_add) > max_transitions {
@@ -64,24 +76,61 @@ impl Component {
         }
         let Labels { count, steps, members } = groups.into_labels(&radix);
         let operators = Csr::sorted(count, members.iter().map(|&(label, o)| (label as usize, o)));
-        let saturation = Saturation::new(&radix, &steps);
-        let backward = Transitions::new(&radix, &steps, End::Target);
-        let forward = Transitions::new(&radix, &steps, End::Source);
-        Some(Component {
-            pattern: pattern.clone(),
-            radix,
-            is_goal,
-            goals,
-            operators,
-            saturation,
-            backward,
-            forward,
-        })
+        let shape = Shape::Pattern(pattern.clone());
+        Some(Component::assemble(shape, radix, goals, operators, &steps))
     }
 
-    /// The pattern it projects to.
-    pub fn pattern(&self) -> &Pattern {
-        &self.pattern
+    /// A component of any shape from its transitions.
+    pub(super) fn from_groups(
+        shape: Shape,
+        num_states: u32,
+        goals: Vec<u32>,
+        groups: Groups,
+    ) -> Component {
+        // As if there were one variable.
+        let radix = Radix { digits: vec![Digit { size: num_states, place: 1 }], num_states };
+        let mentions = Mentions::all(&radix);
+        let mut operators = Csr::default();
+        let mut steps = Vec::new();
+        for (label, (pairs, members)) in (0..).zip(groups) {
+            let step = |(from, to)| Step { mentions, from, to, label };
+            steps.extend(pairs.into_iter().map(step));
+            operators.push(members);
+        }
+        Component::assemble(shape, radix, goals, operators, &steps)
+    }
+
+    fn assemble(
+        shape: Shape,
+        radix: Radix,
+        goals: Vec<u32>,
+        operators: Csr<OpId>,
+        steps: &[Step],
+    ) -> Component {
+        let mut is_goal = vec![false; radix.num_states as usize];
+        for &goal in &goals {
+            is_goal[goal as usize] = true;
+        }
+        let saturation = Saturation::new(&radix, steps);
+        let backward = Transitions::new(&radix, steps, End::Target);
+        let forward = Transitions::new(&radix, steps, End::Source);
+        Component { shape, radix, is_goal, goals, operators, saturation, backward, forward }
+    }
+
+    /// The pattern it projects to, if it is a projection.
+    pub fn pattern(&self) -> Option<&Pattern> {
+        match &self.shape {
+            Shape::Pattern(pattern) => Some(pattern),
+            Shape::Cartesian(_) => None,
+        }
+    }
+
+    /// The variables that abstract states depend on, in ascending order.
+    pub fn variables(&self) -> Vec<VarId> {
+        match &self.shape {
+            Shape::Pattern(pattern) => pattern.variables().to_vec(),
+            Shape::Cartesian(tree) => tree.variables(),
+        }
     }
 
     /// The number of abstract states; their ranks are `0..num_states`.
@@ -89,11 +138,16 @@ impl Component {
         self.radix.num_states as usize
     }
 
-    /// The rank of the abstract state that a state (one value per variable) is projected to.
+    /// The rank of the abstract state that a state (one value per variable) is mapped to.
     #[inline]
     pub fn abstract_state(&self, state: &[Value]) -> u32 {
-        let vars = self.pattern.variables().iter();
-        vars.zip(&self.radix.digits).map(|(var, digit)| state[var.index()] * digit.place).sum()
+        match &self.shape {
+            Shape::Pattern(pattern) => {
+                let digits = pattern.variables().iter().zip(&self.radix.digits);
+                digits.map(|(var, digit)| state[var.index()] * digit.place).sum()
+            }
+            Shape::Cartesian(tree) => tree.set_of(state),
+        }
     }
 
     /// The place value of each variable of the pattern: the rank of an abstract state is the sum
@@ -187,6 +241,24 @@ impl Component {
         arcs.map(move |arc| (from, LabelId(arc.label), from.wrapping_add(arc.delta)))
     }
 
+    /// The abstract states that can be reached from one of them, itself included.
+    pub fn reachable_from(&self, from: u32) -> Vec<u32> {
+        let mut is_reached = vec![false; self.num_states()];
+        is_reached[from as usize] = true;
+        let mut reached = vec![from];
+        let mut next = 0;
+        while next < reached.len() {
+            for arc in self.forward.of(reached[next]) {
+                let to = reached[next].wrapping_add(arc.delta);
+                if !std::mem::replace(&mut is_reached[to as usize], true) {
+                    reached.push(to);
+                }
+            }
+            next += 1;
+        }
+        reached
+    }
+
     /// The distance from every abstract state to the nearest goal, if labels have these costs.
     pub fn goal_distances(
         &self,
@@ -253,6 +325,10 @@ impl Component {
             + self.saturation.memory_bytes()
             + self.backward.memory_bytes()
             + self.forward.memory_bytes()
+            + match &self.shape {
+                Shape::Pattern(_) => 0,
+                Shape::Cartesian(tree) => tree.memory_bytes(),
+            }
     }
 }
 

@@ -8,10 +8,13 @@
 //! Those that have not been the best for any state for long are dropped when more come, and all
 //! of them stay within a number of bytes.
 
+use std::sync::Arc;
+
 use super::schedule::{Due, Schedule, ScheduleConfig};
 use super::tables::TableStore;
 use super::workshop::Workshop;
 use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit};
+use crate::abstraction::Abstractions;
 use crate::partition::{GoalDistances, Partitioner, Request};
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget};
@@ -67,6 +70,11 @@ impl<P: Partitioner> Stored<P> {
             evaluated: 0,
             evaluated_at_growth: 0,
         }
+    }
+
+    /// The components that costs are divided among.
+    pub fn abstractions(&self) -> &Arc<Abstractions> {
+        self.workshop.abstractions()
     }
 
     /// All work so far, that of the search included.

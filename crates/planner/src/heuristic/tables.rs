@@ -57,18 +57,25 @@ impl Lane for u32 {
 struct Ranks {
     /// For each pattern the variable and place value of up to two variables …
     pairs: Vec<[(u32, u32); 2]>,
-    /// … and the further ones of larger patterns.
+    /// … and the further ones of larger patterns; …
     further: Vec<(u32, u32, u32)>,
+    /// … other components, which take a walk down a tree.
+    others: Vec<PatternId>,
     ranks: Vec<u32>,
 }
 
 impl Ranks {
     fn new(abstractions: &Abstractions) -> Ranks {
         let mut pairs = Vec::with_capacity(abstractions.len());
-        let mut further = Vec::new();
+        let (mut further, mut others) = (Vec::new(), Vec::new());
         for (p, projection) in abstractions.components().iter().enumerate() {
-            let vars = projection.pattern().variables().iter().map(|var| var.0);
             let mut pair = [(0, 0); 2];
+            let Some(pattern) = projection.pattern() else {
+                others.push(PatternId::from(p));
+                pairs.push(pair);
+                continue;
+            };
+            let vars = pattern.variables().iter().map(|var| var.0);
             for (i, (var, place)) in vars.zip(projection.place_values()).enumerate() {
                 match pair.get_mut(i) {
                     Some(slot) => *slot = (var, place),
@@ -77,17 +84,20 @@ impl Ranks {
             }
             pairs.push(pair);
         }
-        Ranks { ranks: vec![0; pairs.len()], pairs, further }
+        Ranks { ranks: vec![0; pairs.len()], pairs, further, others }
     }
 
     /// The ranks of a state.
     #[inline]
-    fn of(&mut self, state: &[Value]) -> &[u32] {
+    fn of(&mut self, abstractions: &Abstractions, state: &[Value]) -> &[u32] {
         for (rank, &[(u, u_place), (v, v_place)]) in self.ranks.iter_mut().zip(&self.pairs) {
             *rank = state[u as usize] * u_place + state[v as usize] * v_place;
         }
         for &(p, var, place) in &self.further {
             self.ranks[p as usize] += state[var as usize] * place;
+        }
+        for &p in &self.others {
+            self.ranks[p.index()] = abstractions.component(p).abstract_state(state);
         }
         &self.ranks
     }
@@ -298,7 +308,7 @@ impl TableStore {
     /// The best stored partitioning for a state that is no dead end.
     #[inline]
     pub(super) fn best(&mut self, state: &[Value]) -> Best {
-        let ranks = self.ranks.of(state);
+        let ranks = self.ranks.of(&self.abstractions, state);
         let (sum, partitioning) = with_tables!(&self.tables, t => t.best(ranks));
         Best { h: self.abstractions.bound(u64::from(sum), self.scale), partitioning }
     }

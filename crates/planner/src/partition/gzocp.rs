@@ -17,13 +17,11 @@
 
 use std::sync::Arc;
 
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
+use super::walks::Walks;
 use super::{CostPartitioning, GoalDistances, GreedyOrders, MEMORY_LIMIT, PartitionScratch};
 use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
 use crate::estimate::Estimate;
-use crate::task::{Cost, RandomWalk, Task, Value};
+use crate::task::{Cost, Task, Value};
 use crate::work::{self, Budget, SECOND, Work};
 
 /// How long to look for orders, and when to be content.
@@ -64,13 +62,7 @@ pub fn zero_one_partitionings(
         config.max_bytes / (4 * (abstractions.num_states() + abstractions.num_pairs())).max(1);
     let mut greedy = GreedyOrders::new(abstractions, super::scp::SEED);
     let mut climb = Climb::new(abstractions);
-    let mut walks = Walks {
-        task,
-        abstractions,
-        walk: RandomWalk::new(task),
-        rng: Xoshiro256PlusPlus::seed_from_u64(2011),
-        flips: 10,
-    };
+    let mut walks = Walks::new(task, abstractions);
     let mut state = task.initial.clone();
     let mut kept = Vec::new();
     let mut samples: Vec<Vec<Value>> = Vec::new();
@@ -82,7 +74,7 @@ pub fn zero_one_partitionings(
         greedy.recycle(order);
         climb.start(&state, &patterns);
         if kept.is_empty() {
-            walks.flips = flips(task, climb.value());
+            walks.expect(climb.value());
             samples = (0..config.samples).map(|_| walks.state()).collect();
             best = vec![None; samples.len()];
         }
@@ -124,40 +116,6 @@ fn raises_any(
         }
     }
     raised
-}
-
-/// The number of coin flips that decide the length of a walk: its expectation is twice the number
-/// of steps that a plan seems to need.
-fn flips(task: &Task, h: u64) -> usize {
-    let costs: f64 = task.operators.iter().map(|o| o.cost as f64).sum();
-    let average = costs / task.operators.len().max(1) as f64;
-    if h == 0 || average == 0.0 { 10 } else { 4 * (h as f64 / average).round() as usize }
-}
-
-/// States of random walks from the initial state.
-struct Walks<'a> {
-    task: &'a Task,
-    abstractions: &'a Arc<Abstractions>,
-    walk: RandomWalk<'a>,
-    rng: Xoshiro256PlusPlus,
-    flips: usize,
-}
-
-impl Walks<'_> {
-    /// The last state of a walk that starts again whenever it meets a dead end.
-    fn state(&mut self) -> Vec<Value> {
-        let mut state = self.task.initial.clone();
-        let length = (0..self.flips).filter(|_| self.rng.random()).count();
-        for _ in 0..length {
-            if self.walk.step(&mut state, &mut self.rng).is_none() {
-                break;
-            }
-            if self.abstractions.is_dead_end(&state) {
-                state.clone_from(&self.task.initial);
-            }
-        }
-        state
-    }
 }
 
 /// Improves an order for one state.

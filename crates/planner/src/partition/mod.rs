@@ -21,6 +21,7 @@ mod program;
 mod saturate;
 mod scp;
 mod uniform;
+mod walks;
 
 use thiserror::Error;
 
@@ -39,8 +40,9 @@ pub use ocp::{Ocp, OcpConfig, OcpStatistics};
 pub use policy::PortfolioConfig;
 pub use portfolio::Portfolio;
 pub use saturate::saturate;
-pub use scp::{GreedyOrders, Saturated};
+pub use scp::{GreedyOrders, Saturated, Saturator};
 pub use uniform::Uniform;
+pub use walks::Walks;
 
 /// A cost in parts of a unit; how many parts a unit has is said by the partitioning.
 pub type ScaledCost = u32;

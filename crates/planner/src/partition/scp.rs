@@ -16,18 +16,31 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{CostPartitioning, Partitioner, Request};
-use crate::abstraction::{Abstractions, Distance, DistanceScratch, PatternId};
+use crate::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, PatternId};
 use crate::task::{OpId, Value};
 use crate::work::{self, Work};
 
 /// The usual seed of ties.
 pub(super) const SEED: u64 = 2011;
 
+/// How much of its distances a component keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Saturator {
+    /// All of them.
+    #[default]
+    All,
+    /// Those up to that of the state the partitioning is made for; larger ones shrink to it.
+    /// That leaves more for the components to come (*perim* of Seipp and Helmert 2019), and handing
+    /// on what is left in the end ([`super::saturate`]) makes up for the rest (*perim★*).
+    Perimeter,
+}
+
 /// Makes saturated cost partitionings for greedy orders.
 #[derive(Clone, Debug)]
 pub struct Saturated {
     abstractions: Arc<Abstractions>,
     greedy: GreedyOrders,
+    saturator: Saturator,
     /// The costs that the projections so far have left.
     remaining: Vec<Distance>,
     /// The saturated costs of the projections so far, label by label.
@@ -47,6 +60,7 @@ impl Saturated {
     pub fn with_seed(abstractions: &Arc<Abstractions>, seed: u64) -> Saturated {
         Saturated {
             greedy: GreedyOrders::new(abstractions, seed),
+            saturator: Saturator::default(),
             abstractions: Arc::clone(abstractions),
             remaining: Vec::new(),
             taken: Vec::new(),
@@ -54,6 +68,11 @@ impl Saturated {
             label_costs: Vec::new(),
             table: Vec::new(),
         }
+    }
+
+    /// The same with another saturator.
+    pub fn with_saturator(self, saturator: Saturator) -> Saturated {
+        Saturated { saturator, ..self }
     }
 
     /// Gives a projection what it needs of the remaining costs; the distance of one state.
@@ -66,6 +85,12 @@ impl Saturated {
         }
         self.table.resize(projection.num_states(), 0);
         projection.goal_distances(&self.label_costs, &mut self.distances, &mut self.table);
+        let distance = self.table[from as usize];
+        if self.saturator == Saturator::Perimeter {
+            for d in self.table.iter_mut().filter(|d| **d != INFINITY) {
+                *d = distance.min(*d);
+            }
+        }
         projection.saturate(&self.table, &mut self.label_costs);
         for (label, &saturated) in projection.labels().zip(&self.label_costs) {
             if saturated > 0 {
@@ -75,7 +100,7 @@ impl Saturated {
             }
         }
         self.taken.extend_from_slice(&self.label_costs);
-        self.table[from as usize]
+        distance
     }
 
     /// What the first projections of an order have taken; the others have nothing.

@@ -128,7 +128,9 @@ pub(crate) fn translated(problem: &Path) -> Result<Task, TranslateError> {
         format!("domain_{stem}.pddl"),
         format!("domain-{stem}.pddl"),
     ];
-    let mut candidates = names.iter().map(|name| problem.with_file_name(name));
+    let beside = names.iter().map(|name| problem.with_file_name(name));
+    let above = problem.parent().map(|folder| folder.with_file_name("domain.pddl"));
+    let mut candidates = beside.chain(above);
     let domain = candidates.find(|path| path.exists()).expect("has a domain");
     let source = |path: &Path| {
         let text = std::fs::read(path).expect("the tasks are there");

@@ -1,0 +1,172 @@
+//! Cartesian sets of states, and the tree of splits that says which set a state is in.
+
+use crate::task::{Fact, Task, Value, VarId};
+
+/// Facts as bits: where each variable's values begin.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    first: Vec<u32>,
+    words: usize,
+}
+
+impl Facts {
+    pub(super) fn new(task: &Task) -> Facts {
+        let mut first = vec![0];
+        for variable in &task.variables {
+            first.push(first[first.len() - 1] + variable.domain_size() as u32);
+        }
+        let words = (first[first.len() - 1] as usize).div_ceil(64);
+        Facts { first, words }
+    }
+
+    /// The bit of a fact.
+    #[inline]
+    fn bit(&self, fact: Fact) -> usize {
+        (self.first[fact.var.index()] + fact.value) as usize
+    }
+
+    fn domain_size(&self, var: VarId) -> u32 {
+        self.first[var.index() + 1] - self.first[var.index()]
+    }
+
+    pub(super) fn values(&self, var: VarId) -> std::ops::Range<Value> {
+        0..self.domain_size(var)
+    }
+}
+
+/// Sets of states, each the product of one set of values per variable.
+#[derive(Clone, Debug)]
+pub(super) struct Sets {
+    pub(super) facts: Facts,
+    bits: Vec<u64>,
+}
+
+impl Sets {
+    /// The set of all states.
+    pub(super) fn new(task: &Task) -> Sets {
+        let facts = Facts::new(task);
+        let bits = vec![u64::MAX; facts.words];
+        Sets { facts, bits }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bits.len() / self.facts.words.max(1)
+    }
+
+    /// Whether some state of the set has the fact.
+    #[inline]
+    pub(super) fn contains(&self, set: u32, fact: Fact) -> bool {
+        let bit = self.facts.bit(fact);
+        self.bits[set as usize * self.facts.words + bit / 64] >> (bit % 64) & 1 == 1
+    }
+
+    /// Whether two sets have a value of the variable in common.
+    #[inline]
+    pub(super) fn share_value(&self, a: u32, b: u32, var: VarId) -> bool {
+        let first = self.facts.first[var.index()] as usize;
+        let end = self.facts.first[var.index() + 1] as usize;
+        let (a, b) = (a as usize * self.facts.words, b as usize * self.facts.words);
+        (first / 64..end.div_ceil(64)).any(|word| {
+            let mut both = self.bits[a + word] & self.bits[b + word];
+            if word == first / 64 {
+                both &= u64::MAX << (first % 64);
+            }
+            if word == end / 64 {
+                both &= (1 << (end % 64)) - 1;
+            }
+            both != 0
+        })
+    }
+
+    /// The number of values of a variable in a set.
+    pub(super) fn count(&self, set: u32, var: VarId) -> usize {
+        self.facts.values(var).filter(|&value| self.contains(set, Fact::new(var, value))).count()
+    }
+
+    /// Removes the values from the set and puts them into a new one, which is otherwise a copy.
+    pub(super) fn split(&mut self, set: u32, var: VarId, wanted: &[Value]) -> u32 {
+        let new = self.len() as u32;
+        let start = set as usize * self.facts.words;
+        self.bits.extend_from_within(start..start + self.facts.words);
+        for value in self.facts.values(var) {
+            let bit = self.facts.bit(Fact::new(var, value));
+            let from = if wanted.contains(&value) { set } else { new };
+            self.bits[from as usize * self.facts.words + bit / 64] &= !(1 << (bit % 64));
+        }
+        new
+    }
+}
+
+/// Which set a state is in: a tree of splits.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SplitTree {
+    splits: Vec<Split>,
+    /// Sets of values, one bit each.
+    bits: Vec<u64>,
+}
+
+/// A set that was split by the values of a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Split {
+    var: u32,
+    /// Where the wanted values begin among the bits.
+    wanted: u32,
+    /// Where other states go, and where those with wanted values go: another split, or with the
+    /// highest bit a set.
+    next: [u32; 2],
+}
+
+const LEAF: u32 = 1 << 31;
+
+/// Where in the tree each set hangs: the split and the side.
+pub(super) type Place = (u32, usize);
+
+impl SplitTree {
+    /// The set that a state is in.
+    #[inline]
+    pub(crate) fn set_of(&self, state: &[Value]) -> u32 {
+        let mut node = if self.splits.is_empty() { LEAF } else { 0 };
+        while node & LEAF == 0 {
+            let split = &self.splits[node as usize];
+            let value = state[split.var as usize] as usize;
+            let word = self.bits[split.wanted as usize + value / 64];
+            node = split.next[(word >> (value % 64) & 1) as usize];
+        }
+        node & !LEAF
+    }
+
+    /// The variables that the sets depend on, in ascending order.
+    pub(crate) fn variables(&self) -> Vec<VarId> {
+        let mut variables: Vec<VarId> = self.splits.iter().map(|split| VarId(split.var)).collect();
+        variables.sort_unstable();
+        variables.dedup();
+        variables
+    }
+
+    /// Splits `set`, which hangs at `place`; where the old and the new set hang now.
+    pub(super) fn split(
+        &mut self,
+        (set, new): (u32, u32),
+        place: Option<Place>,
+        var: VarId,
+        (wanted, domain_size): (&[Value], usize),
+    ) -> [Place; 2] {
+        let split = self.splits.len() as u32;
+        let first = self.bits.len();
+        self.bits.resize(first + domain_size.div_ceil(64), 0);
+        for &value in wanted {
+            self.bits[first + value as usize / 64] |= 1 << (value % 64);
+        }
+        let next = [LEAF | set, LEAF | new];
+        self.splits.push(Split { var: var.0, wanted: first as u32, next });
+        if let Some((parent, side)) = place {
+            self.splits[parent as usize].next[side] = split;
+        }
+        [(split, 0), (split, 1)]
+    }
+
+    /// Bytes of heap memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<Split>() * self.splits.len() + 8 * self.bits.len()
+    }
+}

@@ -1,0 +1,204 @@
+//! Facts that every plan makes true: landmarks of the delete relaxation (Keyder, Richter and
+//! Helmert 2010, with sets of one fact).
+//!
+//! The landmarks of a fact are itself and those that all its achievers have in common; those of
+//! an operator are those of its preconditions.
+//! Computed as the greatest solution of these equations, from the initial state on.
+//! Cost: a pass over the operators takes O(operators · facts / 64), and there are few of them.
+
+use crate::csr::Csr;
+use crate::task::{Fact, OpId, Task, Value, VarId};
+use crate::work::{self, Budget, Work};
+
+/// A fact that is false at first and that every plan makes true.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Landmark {
+    /// The fact.
+    pub(super) fact: Fact,
+    /// What can be true only after it, itself included, by variable.
+    pub(super) after: Vec<(VarId, Vec<Value>)>,
+}
+
+/// The landmarks of a task, the ones that plans need first before the others; none if the budget
+/// does not suffice or no plan exists.
+///
+/// Requires a task without axioms and conditional effects.
+pub(super) fn fact_landmarks(task: &Task, budget: &mut Budget) -> Vec<Landmark> {
+    let relaxation = Relaxation::new(task);
+    let Some(sets) = relaxation.landmark_sets(budget) else { return Vec::new() };
+    let mut of_goal = vec![0u64; relaxation.words];
+    for &fact in &task.goal {
+        match &sets[relaxation.number(fact)] {
+            Some(set) => of_goal.iter_mut().zip(set).for_each(|(a, b)| *a |= b),
+            None => return Vec::new(),
+        }
+    }
+    let mut found: Vec<(usize, Landmark)> = Vec::new();
+    for fact in relaxation.facts() {
+        let number = relaxation.number(fact);
+        let is_landmark = of_goal[number / 64] >> (number % 64) & 1 == 1;
+        if !is_landmark || task.initial[fact.var.index()] == fact.value || budget.is_spent() {
+            continue;
+        }
+        let before = sets[number].as_ref().map_or(0, |set| ones(set));
+        found.push((before, Landmark { fact, after: relaxation.only_after(fact, budget) }));
+    }
+    found.sort_by_key(|&(before, _)| before);
+    found.into_iter().map(|(_, landmark)| landmark).collect()
+}
+
+fn ones(set: &[u64]) -> usize {
+    set.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+struct Relaxation<'t> {
+    task: &'t Task,
+    first: Vec<usize>,
+    words: usize,
+    /// The operators with each fact as a precondition.
+    needs: Csr<OpId>,
+}
+
+impl<'t> Relaxation<'t> {
+    fn new(task: &'t Task) -> Relaxation<'t> {
+        let mut first = vec![0];
+        for variable in &task.variables {
+            first.push(first[first.len() - 1] + variable.domain_size());
+        }
+        let num_facts = first[first.len() - 1];
+        let number = |fact: Fact| first[fact.var.index()] + fact.value as usize;
+        let needs = task
+            .operator_ids()
+            .flat_map(|o| task.operator(o).pre.iter().map(move |&fact| (fact, o)));
+        let needs = Csr::sorted(
+            num_facts,
+            needs.map(|(fact, o)| (number(fact), o)).collect::<Vec<_>>().into_iter(),
+        );
+        Relaxation { task, words: num_facts.div_ceil(64), first, needs }
+    }
+
+    fn number(&self, fact: Fact) -> usize {
+        self.first[fact.var.index()] + fact.value as usize
+    }
+
+    fn facts(&self) -> impl Iterator<Item = Fact> {
+        self.task.variables.iter().enumerate().flat_map(|(var, variable)| {
+            (0..variable.domain_size() as Value)
+                .map(move |value| Fact::new(VarId::from(var), value))
+        })
+    }
+
+    fn initial(&self) -> impl Iterator<Item = Fact> {
+        let values = self.task.initial.iter().enumerate();
+        values.map(|(var, &value)| Fact::new(VarId::from(var), value))
+    }
+
+    /// For each fact that can be reached, its landmarks.
+    fn landmark_sets(&self, budget: &mut Budget) -> Option<Vec<Option<Vec<u64>>>> {
+        let mut sets: Vec<Option<Vec<u64>>> = vec![None; self.first[self.first.len() - 1]];
+        let operators = &self.task.operators;
+        let mut waits = vec![true; operators.len()];
+        let mut queue: std::collections::VecDeque<OpId> = self.task.operator_ids().collect();
+        for fact in self.initial() {
+            let mut set = vec![0; self.words];
+            set[self.number(fact) / 64] |= 1 << (self.number(fact) % 64);
+            sets[self.number(fact)] = Some(set);
+        }
+        let mut needed = vec![0u64; self.words];
+        while let Some(o) = queue.pop_front() {
+            if budget.is_spent() {
+                return None;
+            }
+            waits[o.index()] = false;
+            let operator = &operators[o.index()];
+            needed.fill(0);
+            let facts = operator.pre.len() + operator.eff.len();
+            budget.spend(work::PAIR * (1 + facts * self.words) as Work);
+            let mut reached = true;
+            for &fact in &operator.pre {
+                match &sets[self.number(fact)] {
+                    Some(set) => needed.iter_mut().zip(set).for_each(|(a, b)| *a |= b),
+                    None => {
+                        reached = false;
+                        break;
+                    }
+                }
+            }
+            if !reached {
+                continue;
+            }
+            for &fact in &operator.eff {
+                let number = self.number(fact);
+                let own = (number / 64, 1u64 << (number % 64));
+                let changed = match &mut sets[number] {
+                    Some(set) => {
+                        let mut changed = false;
+                        for (i, (a, b)) in set.iter_mut().zip(&needed).enumerate() {
+                            let keep = if i == own.0 { b | own.1 } else { *b };
+                            changed |= *a & !keep != 0;
+                            *a &= keep;
+                        }
+                        changed
+                    }
+                    none => {
+                        let mut set = needed.clone();
+                        set[own.0] |= own.1;
+                        *none = Some(set);
+                        true
+                    }
+                };
+                if changed {
+                    for &next in self.needs.row(number) {
+                        if !std::mem::replace(&mut waits[next.index()], true) {
+                            queue.push_back(next);
+                        }
+                    }
+                }
+            }
+        }
+        Some(sets)
+    }
+
+    /// The facts that cannot be reached without passing a state with the given one.
+    fn only_after(&self, landmark: Fact, budget: &mut Budget) -> Vec<(VarId, Vec<Value>)> {
+        let mut reached = vec![false; self.first[self.first.len() - 1]];
+        let mut missing: Vec<u32> =
+            self.task.operators.iter().map(|o| o.pre.len() as u32).collect();
+        let mut queue: Vec<Fact> = self.initial().collect();
+        for &fact in &queue {
+            reached[self.number(fact)] = true;
+        }
+        let apply = |o: OpId, reached: &mut [bool], queue: &mut Vec<Fact>| {
+            let effects = &self.task.operator(o).eff;
+            if effects.contains(&landmark) {
+                return;
+            }
+            for &fact in effects {
+                if !std::mem::replace(&mut reached[self.number(fact)], true) {
+                    queue.push(fact);
+                }
+            }
+        };
+        for o in self.task.operator_ids().filter(|&o| self.task.operator(o).pre.is_empty()) {
+            apply(o, &mut reached, &mut queue);
+        }
+        while let Some(fact) = queue.pop() {
+            let operators = self.needs.row(self.number(fact));
+            budget.spend(work::ARC * (1 + operators.len()) as Work);
+            for &o in operators {
+                missing[o.index()] -= 1;
+                if missing[o.index()] == 0 {
+                    apply(o, &mut reached, &mut queue);
+                }
+            }
+        }
+        let mut after: Vec<(VarId, Vec<Value>)> = Vec::new();
+        for fact in self.facts().filter(|&fact| !reached[self.number(fact)]) {
+            match after.last_mut() {
+                Some((var, values)) if *var == fact.var => values.push(fact.value),
+                _ => after.push((fact.var, vec![fact.value])),
+            }
+        }
+        after
+    }
+}

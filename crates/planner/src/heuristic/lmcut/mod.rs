@@ -1,0 +1,139 @@
+//! The heuristic LM-cut (Helmert, Domshlak 2009): disjunctive action landmarks, one after the
+//! other, each with its own share of the operators' costs.
+//!
+//! While h^max is not 0, every action is held to its dearest precondition, its supporter.
+//! The goal zone are the facts from which the goal costs nothing then; the actions that lead into
+//! it from facts reached without it are a landmark.
+//! What the cheapest of them costs is added to the value and taken from all of them, and h^max is
+//! repaired where it became cheaper.
+//!
+//! Initial states of tasks without conditional effects and axioms have exactly Fast Downward's
+//! values, which depend on how ties between supporters are broken: by the order of the queue
+//! ([`queue`]) and of preconditions ([`relaxed`]), and in the goal zone for facts at its border
+//! (all achievers have a cost) or inside.
+//!
+//! Conditional effects and axioms keep the bound admissible.
+//! A conditional effect is an action of its own, and the actions of an operator share one cost: a
+//! landmark with any of them takes its cost from all, once, so landmarks over operators still
+//! share the costs out.
+//! Then h^max may be larger, for it counts an operator again that is needed twice; the value is the
+//! larger of both.
+//! Axioms are actions without cost, and default values of derived variables count as reached.
+//!
+//! Cost per landmark: linear in the facts reached and in the actions that they support, which
+//! are bits of the fact and so are found without looking at other actions ([`exploration`]).
+//! No allocation per state.
+
+mod exploration;
+mod queue;
+mod relaxed;
+
+use exploration::Exploration;
+use relaxed::Relaxed;
+
+use super::{Estimate, Heuristic};
+use crate::task::{Cost, OpId, Task, Value};
+use crate::work::{LANDMARK_STEP, Work};
+
+/// Is told of each landmark: operators one of which is in every plan, and its share of their costs.
+type Found<'a> = &'a mut dyn FnMut(&[OpId], Cost);
+
+/// LM-cut of a task.
+#[derive(Debug)]
+pub struct LmCut {
+    relaxed: Relaxed,
+    /// The operators' own costs, by action.
+    own_costs: Vec<u32>,
+    exploration: Exploration,
+}
+
+impl LmCut {
+    /// Prepares a task. Cost linear in the task.
+    pub fn new(task: &Task) -> LmCut {
+        let relaxed = Relaxed::new(task);
+        let cost = |a| relaxed.cost(a, |o| task.operators[o].cost);
+        let own_costs: Vec<u32> = (0..relaxed.num_actions()).map(cost).collect();
+        let mut exploration = Exploration::new(&relaxed);
+        exploration.set_costs(&relaxed, |a| own_costs[a]);
+        LmCut { relaxed, own_costs, exploration }
+    }
+
+    /// The value of a state, for the operators' own costs or for others.
+    pub fn value(&mut self, state: &[Value], costs: Option<&[Cost]>) -> Estimate {
+        let Some([h_max, sum]) = self.compute(state, costs, None) else {
+            return Estimate::DeadEnd;
+        };
+        Estimate::AtLeast(sum.max(h_max))
+    }
+
+    /// Calls `found` with each landmark, and says what they are worth together: the value, or less
+    /// where there are conditional effects.
+    ///
+    /// No operator is in landmarks that cost more together than it does itself.
+    pub fn landmarks(
+        &mut self,
+        state: &[Value],
+        costs: Option<&[Cost]>,
+        mut found: impl FnMut(&[OpId], Cost),
+    ) -> Estimate {
+        let values = self.compute(state, costs, Some(&mut found));
+        values.map_or(Estimate::DeadEnd, |[_, sum]| Estimate::AtLeast(sum))
+    }
+
+    /// The work done since this was asked last.
+    pub fn take_work(&mut self) -> Work {
+        self.exploration.take_steps() * LANDMARK_STEP
+    }
+
+    /// h^max and the sum of the landmarks' costs; none at a dead end.
+    fn compute(
+        &mut self,
+        state: &[Value],
+        costs: Option<&[Cost]>,
+        found: Option<Found<'_>>,
+    ) -> Option<[Cost; 2]> {
+        let LmCut { relaxed, own_costs, exploration } = self;
+        match costs {
+            None => {
+                let values = sum_of_cuts(relaxed, exploration, state, found);
+                exploration.restore_costs(relaxed, own_costs);
+                values
+            }
+            Some(costs) => {
+                exploration.set_costs(relaxed, |a| relaxed.cost(a, |o| costs[o]));
+                let values = sum_of_cuts(relaxed, exploration, state, found);
+                exploration.set_costs(relaxed, |a| own_costs[a]);
+                values
+            }
+        }
+    }
+}
+
+fn sum_of_cuts(
+    relaxed: &Relaxed,
+    exploration: &mut Exploration,
+    state: &[Value],
+    mut found: Option<Found<'_>>,
+) -> Option<[Cost; 2]> {
+    exploration.explore(relaxed, state);
+    let first = exploration.h_max(relaxed)?;
+    let (mut h_max, mut sum) = (first, 0);
+    while h_max > 0 {
+        exploration.mark_goal_zone(relaxed);
+        exploration.cut(relaxed);
+        let cost = exploration.pay(relaxed);
+        sum += cost;
+        if let Some(found) = &mut found {
+            found(exploration.landmark(relaxed), cost);
+        }
+        exploration.repair(relaxed);
+        h_max = exploration.h_max(relaxed).expect("what was reached stays reached");
+    }
+    Some([Cost::from(first), sum])
+}
+
+impl Heuristic for LmCut {
+    fn evaluate(&mut self, state: &[Value]) -> Estimate {
+        self.value(state, None)
+    }
+}

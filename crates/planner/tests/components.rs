@@ -1,0 +1,120 @@
+//! Components of every shape on random small tasks: abstractions of the task, and admissible in
+//! every mixture.
+
+use std::sync::Arc;
+
+use planner::abstraction::{
+    Abstractions, CartesianConfig, Component, INFINITY, PatternLimits, cartesian_abstractions,
+    interesting_patterns, projections_within,
+};
+use planner::heuristic::{Estimate, EveryState, Heuristic, Stored, StoredConfig};
+use planner::partition::{
+    Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Saturated, Saturator, Start,
+    Uniform, saturate,
+};
+use planner::task::{Cost, Task};
+use planner::testing::{StateSpace, random_task};
+use proptest::prelude::*;
+
+/// Cartesian abstractions of different coarseness.
+fn cartesian(task: &Task, states: usize, landmarks: bool) -> Vec<Component> {
+    let config = CartesianConfig { states, landmarks, ..CartesianConfig::default() };
+    cartesian_abstractions(task, &config)
+}
+
+fn mixtures(task: &Task) -> Vec<Arc<Abstractions>> {
+    let patterns = interesting_patterns(task, 2, &PatternLimits::default());
+    let pairs = projections_within(task, &patterns, usize::MAX);
+    let both = [pairs, cartesian(task, 60, true)].concat();
+    let all = [both, cartesian(task, 1000, false), cartesian(task, 15, true)];
+    all.into_iter().map(|components| Abstractions::of(task, components)).collect()
+}
+
+fn check_admissible(estimate: Estimate, h_star: Option<Cost>) -> Result<(), TestCaseError> {
+    match estimate {
+        Estimate::AtLeast(h) => prop_assert!(h_star.is_none_or(|h_star| h <= h_star)),
+        Estimate::DeadEnd => prop_assert_eq!(h_star, None),
+    }
+    Ok(())
+}
+
+/// How many random tasks; `APPORTION_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("APPORTION_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// Every transition of the task has its image, and every goal is one.
+    #[test]
+    fn components_are_abstractions(seed: u64) {
+        let task = random_task(seed);
+        let space = StateSpace::new(&task);
+        for abstractions in mixtures(&task) {
+            for p in abstractions.ids() {
+                let component = abstractions.component(p);
+                let distances = abstractions.distances(p);
+                let distance = |state: &[u32]| distances[component.abstract_state(state) as usize];
+                for (state, _) in space.reachable() {
+                    if task.is_goal(state) {
+                        prop_assert_eq!(distance(state), 0);
+                    }
+                    for o in task.operator_ids().filter(|&o| task.operator(o).is_applicable(state)) {
+                        let mut next = state.to_vec();
+                        task.operator(o).apply(state, &mut next);
+                        let (from, to) = (component.abstract_state(state), component.abstract_state(&next));
+                        let is_image = |(_, label, other): (u32, _, u32)| {
+                            other == to && component.label_operators(label).contains(&o)
+                        };
+                        prop_assert!(from == to || component.transitions_from(from).any(is_image));
+                        if distance(&next) != INFINITY {
+                            let cost = abstractions.costs()[o.index()];
+                            prop_assert!(distance(state) <= distance(&next) + cost);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_partitioner_is_admissible_on_every_mixture(seed: u64) {
+        let task = random_task(seed);
+        let space = StateSpace::new(&task);
+        for abstractions in mixtures(&task) {
+            let config = LagrangianConfig { steps: 10, ..LagrangianConfig::default() };
+            let saturated = LagrangianConfig { start: Start::Saturated, ..config };
+            let partitioners: [Box<dyn Partitioner>; 6] = [
+                Box::new(Uniform::new(&abstractions)),
+                Box::new(Saturated::new(&abstractions)),
+                Box::new(Saturated::new(&abstractions).with_saturator(Saturator::Perimeter)),
+                Box::new(Ocp::new(&abstractions)),
+                Box::new(Lagrangian::new(&abstractions, config)),
+                Box::new(Lagrangian::new(&abstractions, saturated)),
+            ];
+            let scratch = &mut PartitionScratch::default();
+            for mut partitioner in partitioners {
+                let live = |state: &[u32]| !abstractions.is_dead_end(state);
+                for (state, _) in space.reachable().filter(|(state, _)| live(state)).take(3) {
+                    let Some(found) = partitioner.best_for(state) else { continue };
+                    let (_, better) = saturate(&found, abstractions.ids(), scratch);
+                    let distances = found.goal_distances(scratch);
+                    for (other, h_star) in space.reachable().filter(|(state, _)| live(state)) {
+                        check_admissible(better.evaluate(other), h_star)?;
+                        check_admissible(distances.evaluate(other), h_star)?;
+                    }
+                }
+                let mut heuristic = EveryState::new(partitioner);
+                for (state, h_star) in space.reachable().take(20) {
+                    check_admissible(heuristic.evaluate(state), h_star)?;
+                }
+            }
+            let mut stored = Stored::new(Saturated::new(&abstractions), StoredConfig::default());
+            stored.begin(&task.initial);
+            for (state, h_star) in space.reachable() {
+                check_admissible(stored.evaluate(state), h_star)?;
+            }
+        }
+    }
+}
