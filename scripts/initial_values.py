@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Initial values over the tasks of ../shared/oracle/medium-h.csv, as shares of the optimal cost.
 
-Usage: initial_values.py [--jobs N] [--details] PATTERNS...     for example: systematic:2 chosen
+Usage: initial_values.py [--jobs N] [--details] COMPONENTS...     for example: systematic:2 chosen,cartesian
 
-Each task and each collection of patterns is one run of `cargo run --release --example
+Each task and each collection of components is one run of `cargo run --release --example
 initial_value`: scp is the best of saturated cost partitionings made in a second of work, lag is
 the ascent from one of them.  The columns pairs, patterns and cartesian are Scorpion's.
 """

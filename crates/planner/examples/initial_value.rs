@@ -1,20 +1,21 @@
 //! What partitionings see at the initial state of a task (`scripts/initial_values.py`).
 //!
-//! Usage: initial_value PATTERNS TASK.sas | initial_value PATTERNS DOMAIN PROBLEM
+//! Usage: initial_value COMPONENTS TASK.sas | initial_value COMPONENTS DOMAIN PROBLEM
 //!
-//! PATTERNS is `systematic:N`, `chosen` or `cegar`, or several separated by commas.
+//! COMPONENTS is `systematic:N`, `chosen`, `cegar` or `cartesian`, or several separated by commas.
 //! Prints one JSON object: the bounds after a second of work, by the best of many saturated cost
 //! partitionings and by ascent from one, and the seconds that building and either took.
 
 use std::time::Instant;
 
 use planner::abstraction::{
-    Abstractions, CegarConfig, ChosenConfig, Pattern, PatternLimits, cegar_patterns,
-    chosen_patterns, interesting_patterns,
+    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, Pattern, PatternLimits,
+    cartesian_abstractions, cegar_patterns, chosen_patterns, interesting_patterns,
+    projections_within,
 };
 use planner::estimate::Estimate;
 use planner::partition::{
-    Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated,
+    Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
 };
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::{Cost, Task};
@@ -23,22 +24,28 @@ use planner::work::{Budget, SECOND};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (sources, files) = args.split_first().expect("PATTERNS and a task");
+    let (sources, files) = args.split_first().expect("COMPONENTS and a task");
     let task = read(files);
 
     let started = Instant::now();
     let mut patterns: Vec<Pattern> = Vec::new();
-    for source in sources.split(',') {
+    for source in sources.split(',').filter(|&source| source != "cartesian") {
         let found = collect(&task, source);
         let new: Vec<Pattern> = found.into_iter().filter(|p| !patterns.contains(p)).collect();
         patterns.extend(new);
     }
     let choosing = started.elapsed().as_secs_f64();
-    let abstractions = Abstractions::new(&task, &patterns);
+    let mut components = projections_within(&task, &patterns, usize::MAX);
+    let left_out = patterns.len() - components.len();
+    if sources.split(',').any(|source| source == "cartesian") {
+        components.extend(cartesian_abstractions(&task, &CartesianConfig::default()));
+    }
+    let abstractions = Abstractions::of(&task, components);
     let building = started.elapsed().as_secs_f64();
 
     let started = Instant::now();
-    let saturated = best_of_orders(&mut Saturated::new(&abstractions), &task);
+    let mut scp = Saturated::new(&abstractions).with_saturator(Saturator::Perimeter);
+    let saturated = best_of_orders(&mut scp, &task);
     let saturating = started.elapsed().as_secs_f64();
 
     let started = Instant::now();
@@ -47,7 +54,8 @@ fn main() {
     let ascended = attempt(&mut ascent, &task, None, &mut budget).unwrap_or(0);
     let ascending = started.elapsed().as_secs_f64();
 
-    let sizes: Vec<usize> = abstractions.components().iter().map(|p| p.pattern().len()).collect();
+    let patterns = abstractions.components().iter().filter_map(|c| c.pattern());
+    let sizes: Vec<usize> = patterns.map(Pattern::len).collect();
     let most = sizes.iter().max().copied().unwrap_or(0);
     let of_size = |size| sizes.iter().filter(|&&s| s == size).count();
     let by_size: Vec<usize> = (1..=most).map(of_size).collect();
@@ -56,7 +64,7 @@ fn main() {
          \"left_out\": {}, \"states\": {}, \"choosing_s\": {choosing:.2}, \
          \"building_s\": {building:.2}, \"scp_s\": {saturating:.2}, \
          \"lagrangian_s\": {ascending:.2}}}",
-        patterns.len() - abstractions.len(),
+        left_out,
         abstractions.num_states(),
     );
 }
