@@ -12,7 +12,7 @@ use planner::heuristic::{
 use planner::partition::{
     Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Saturated, Saturator, Start, Walks,
 };
-use planner::task::{Task, Value};
+use planner::task::{Cost, Task, Value};
 
 /// How to go beyond projections.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -63,15 +63,19 @@ fn with_more_components(
         return None;
     }
     let all = Abstractions::of(task, [projections.components().to_vec(), more].concat());
-    // What the store over projections reaches is ascent's, not that of greedy orders.
+    let mut states = samples(task, projections, config.samples);
+    states.retain(|state| !all.is_dead_end(state));
+    // What the store over projections reaches is ascent's or that of greedy orders.
     let ascent = LagrangianConfig {
         steps: config.steps,
         start: Start::Saturated,
         ..LagrangianConfig::default()
     };
-    let before = value(task, projections, Lagrangian::new(projections, ascent), config);
-    let after = value(task, projections, Saturated::new(&all), config);
-    if after < before * config.gain {
+    let ascended = values(Lagrangian::new(projections, ascent), &states);
+    let saturated = values(Saturated::new(projections), &states);
+    let before: Cost = ascended.iter().zip(&saturated).map(|(a, b)| a.max(b)).sum();
+    let after: Cost = values(Saturated::new(&all), &states).iter().sum();
+    if (after as f64) < before as f64 * config.gain {
         return None;
     }
     // Ascent takes too long on components of this size: on ferry p15 and p18 it made the search
@@ -87,30 +91,20 @@ fn with_more_components(
     Some(Stored::new(saturated, StoredConfig { schedule, ..stored }))
 }
 
-/// The sum of the values that a partitioner gives to states of random walks, the initial one among
-/// them.
-fn value(
-    task: &Task,
-    projections: &Abstractions,
-    mut partitioner: impl Partitioner,
-    config: &ComponentsConfig,
-) -> f64 {
-    let abstractions = Arc::clone(partitioner.abstractions());
+/// States of random walks, the initial one first.
+fn samples(task: &Task, projections: &Arc<Abstractions>, count: usize) -> Vec<Vec<Value>> {
+    let initial = vec![task.initial.clone()];
+    let mut walks = Walks::new(task, projections);
+    walks.expect(values(Saturated::new(projections), &initial)[0]);
+    initial.into_iter().chain((1..count).map(|_| walks.state())).collect()
+}
+
+/// The values that a partitioner gives to states that are no dead ends.
+fn values(mut partitioner: impl Partitioner, states: &[Vec<Value>]) -> Vec<Cost> {
     let scratch = &mut PartitionScratch::default();
-    let mut value_of = |state: &[Value]| match partitioner.best_for(state)?.evaluate(state, scratch)
-    {
+    let mut value = |state: &[Value]| match partitioner.best_for(state)?.evaluate(state, scratch) {
         Estimate::AtLeast(h) => Some(h),
         Estimate::DeadEnd => None,
     };
-    let Some(first) = value_of(&task.initial) else { return f64::INFINITY };
-    let mut walks = Walks::new(task, projections);
-    walks.expect(first);
-    let mut sum = first as f64;
-    for _ in 1..config.samples {
-        let state = walks.state();
-        if !abstractions.is_dead_end(&state) {
-            sum += value_of(&state).unwrap_or(0) as f64;
-        }
-    }
-    sum
+    states.iter().map(|state| value(state).unwrap_or(0)).collect()
 }

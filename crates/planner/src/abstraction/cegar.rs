@@ -159,7 +159,8 @@ impl<'a> Growth<'a> {
         let (task, index) = (self.task, &mut self.index);
         let projection = Component::within(task, pattern, index, self.config.transitions)?;
         let built = MENTION * self.index.num_mentions(pattern) as Work;
-        budget.spend(built + 4 * work::ARC * (pattern.len() * projection.num_states()) as Work);
+        let stored = projection.num_stored_transitions() + projection.num_states();
+        budget.spend(built + 16 * work::ARC * stored as Work);
         projection.label_costs_of_task(&self.costs, &mut self.label_costs);
         let from = projection.abstract_state(&task.initial);
         let Growth { scratch, label_costs, plan, .. } = self;

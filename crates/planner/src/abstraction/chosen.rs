@@ -19,7 +19,7 @@ use super::labels::{EffectIndex, Labels, group_operators};
 use super::levels::{Levels, shuffled};
 use super::pattern::Pattern;
 use super::saturation::Saturation;
-use super::transitions::{End, Radix, Transitions};
+use super::transitions::{End, Radix, Transitions, num_stored};
 use crate::task::{OpId, Task};
 use crate::work::{self, Budget, SECOND, Work};
 
@@ -112,24 +112,31 @@ struct Candidate {
 }
 
 impl Candidate {
+    /// None where there are too many transitions.
     fn new(
         task: &Task,
         pattern: &Pattern,
         index: &mut EffectIndex,
+        max_transitions: usize,
         budget: &mut Budget,
-    ) -> Candidate {
+    ) -> Option<Candidate> {
         let radix = Radix::new(task, pattern);
         let labels = group_operators(task, pattern, index).into_labels(&radix);
         let looked = MENTION * index.num_mentions(pattern) as Work;
         let made = LABEL * (labels.count + labels.steps.len()) as Work;
         budget.spend(looked + made + work::ARC * Work::from(radix.num_states));
-        Candidate {
+        let stored = num_stored(&radix, &labels.steps);
+        if stored > max_transitions {
+            return None;
+        }
+        budget.spend(4 * work::ARC * stored as Work);
+        Some(Candidate {
             goals: goal_states(task, pattern, &radix),
             backward: Transitions::new(&radix, &labels.steps, End::Target),
             radix,
             labels,
             saturation: None,
-        }
+        })
     }
 
     fn memory_bytes(&self) -> usize {
@@ -150,8 +157,8 @@ struct Chooser<'a> {
     /// The patterns kept by size and number within it.
     is_kept: FxHashSet<(usize, u32)>,
     total_states: usize,
-    /// Candidates of earlier rounds, and their bytes.
-    candidates: FxHashMap<(usize, u32), Candidate>,
+    /// Candidates of earlier rounds (none where there are too many transitions), and their bytes.
+    candidates: FxHashMap<(usize, u32), Option<Candidate>>,
     bytes: usize,
     scratch: DistanceScratch,
     label_costs: Vec<Distance>,
@@ -256,10 +263,13 @@ impl<'a> Chooser<'a> {
         }
         budget.spend(TRY);
         let candidate = self.candidates.entry(key).or_insert_with(|| {
-            let candidate = Candidate::new(self.task, pattern, &mut self.index, budget);
-            self.bytes += candidate.memory_bytes();
+            // About 32 bytes a transition while they are sorted.
+            let most = self.config.max_bytes / 4 / 32;
+            let candidate = Candidate::new(self.task, pattern, &mut self.index, most, budget);
+            self.bytes += candidate.as_ref().map_or(0, Candidate::memory_bytes);
             candidate
         });
+        let Some(candidate) = candidate else { return };
 
         let members = &candidate.labels.members;
         self.label_costs.clear();
@@ -277,7 +287,7 @@ impl<'a> Chooser<'a> {
                 &self.label_costs,
                 &mut self.table,
             );
-            let look_ups = candidate.backward.width() * self.table.len();
+            let look_ups = candidate.backward.look_ups();
             budget.spend(self.scratch.take_work() + LOOK_UP * look_ups as Work);
             if self.table.iter().any(|&d| d > 0 && d != INFINITY) {
                 let (radix, steps) = (&candidate.radix, &candidate.labels.steps);
@@ -299,7 +309,7 @@ impl<'a> Chooser<'a> {
             }
         }
         if self.bytes > self.config.max_bytes
-            && let Some(candidate) = self.candidates.remove(&key)
+            && let Some(Some(candidate)) = self.candidates.remove(&key)
         {
             self.bytes -= candidate.memory_bytes();
         }

@@ -18,7 +18,7 @@ use super::distances::{Distance, DistanceScratch};
 use super::labels::{EffectIndex, Labels, for_each_combination, group_operators};
 use super::pattern::Pattern;
 use super::saturation::Saturation;
-use super::transitions::{Digit, End, Mentions, Radix, Step, Transitions};
+use super::transitions::{Digit, End, Mentions, Radix, Step, Transitions, num_stored};
 use crate::csr::Csr;
 use crate::task::{OpId, Task, Value, VarId, index_type};
 
@@ -48,6 +48,8 @@ pub struct Component {
     saturation: Saturation,
     pub(super) backward: Transitions,
     pub(super) forward: Transitions,
+    /// The number of transitions in memory.
+    stored: usize,
 }
 
 impl Component {
@@ -75,6 +77,9 @@ impl Component {
             return None;
         }
         let Labels { count, steps, members } = groups.into_labels(&radix);
+        if num_stored(&radix, &steps) > max_transitions {
+            return None;
+        }
         let operators = Csr::sorted(count, members.iter().map(|&(label, o)| (label as usize, o)));
         let shape = Shape::Pattern(pattern.clone());
         Some(Component::assemble(shape, radix, goals, operators, &steps))
@@ -111,10 +116,11 @@ impl Component {
         for &goal in &goals {
             is_goal[goal as usize] = true;
         }
+        let stored = num_stored(&radix, steps);
         let saturation = Saturation::new(&radix, steps);
         let backward = Transitions::new(&radix, steps, End::Target);
         let forward = Transitions::new(&radix, steps, End::Source);
-        Component { shape, radix, is_goal, goals, operators, saturation, backward, forward }
+        Component { shape, radix, is_goal, goals, operators, saturation, backward, forward, stored }
     }
 
     /// The pattern it projects to, if it is a projection.
@@ -312,9 +318,9 @@ impl Component {
     }
 
     /// The number of transitions in memory: those that differ only in variables they do not
-    /// mention are stored once if they mention one variable.
+    /// mention may be stored once.
     pub(super) fn num_stored_transitions(&self) -> usize {
-        self.saturation.len()
+        self.stored
     }
 
     /// Bytes of heap memory.

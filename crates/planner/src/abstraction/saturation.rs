@@ -150,11 +150,6 @@ impl Saturation {
         }
     }
 
-    /// The number of stored transitions.
-    pub(super) fn len(&self) -> usize {
-        self.singles.len() + self.shared.len() + self.joints.len()
-    }
-
     pub(super) fn memory_bytes(&self) -> usize {
         let contexts: usize = self.contexts.iter().map(|context| 4 * context.starts.len()).sum();
         size_of::<Single>() * self.singles.len()

@@ -136,16 +136,25 @@ impl Transitions {
         let (blocks, num_rows) = blocks(radix, steps);
         let of = |step: &Step| block_of(&blocks, step.mentions);
         let len: usize = steps.iter().map(|step| of(step).transitions).sum();
-        // What is shared must be looked for: where states have few transitions of many kinds, it
-        // takes less memory and time to tell each state its own.
-        let look_ups = blocks.len() * radix.num_states as usize;
-        if radix.digits.len() > 2 && blocks.len() > 1 && 2 * len <= look_ups {
-            return Transitions::new(radix, &expanded(radix, steps), end);
-        }
-        let place = |step: &Step| {
+        let ends = |step: &Step| {
             let (here, there) =
                 if end == End::Source { (step.from, step.to) } else { (step.to, step.from) };
-            let arc = Arc { delta: there.wrapping_sub(here), label: step.label };
+            (here, Arc { delta: there.wrapping_sub(here), label: step.label })
+        };
+        if is_rather_expanded(radix, blocks.len(), len) {
+            let mut places: Vec<(u32, Arc)> = Vec::with_capacity(len);
+            for step in steps {
+                let (here, arc) = ends(step);
+                let free = radix.mentioned(step.mentions).filter(|(_, mentioned)| !mentioned);
+                let free: SmallVec<[Digit; 16]> = free.map(|(digit, _)| digit).collect();
+                for_each_combination(here, &free, &mut |state| places.push((state, arc)));
+            }
+            let places = places.iter().map(|&(state, arc)| (state as usize, arc));
+            let arcs = Csr::sorted(radix.num_states as usize, places);
+            return Transitions { rows: (0..radix.num_states).collect(), width: 1, arcs, len };
+        }
+        let place = |step: &Step| {
+            let (here, arc) = ends(step);
             (of(step).row(radix, here) as usize, arc)
         };
         let places: Vec<(usize, Arc)> = steps.iter().map(place).collect();
@@ -168,9 +177,9 @@ impl Transitions {
         Transitions { rows, width, arcs, len }
     }
 
-    /// The number of rows that are looked at for a state.
-    pub(super) fn width(&self) -> usize {
-        self.width
+    /// The number of rows that are looked at for all states together.
+    pub(super) fn look_ups(&self) -> usize {
+        self.rows.len()
     }
 
     /// The number of transitions.
@@ -205,19 +214,26 @@ fn block_of(blocks: &[Block], mentions: Mentions) -> &Block {
     &blocks[found.expect("every step has a block")]
 }
 
-/// The same transitions, none of them shared.
-fn expanded(radix: &Radix, steps: &[Step]) -> Vec<Step> {
-    let mentions = Mentions::all(radix);
-    let mut expanded = Vec::new();
-    for step in steps {
-        let digits = radix.mentioned(step.mentions).filter(|(_, is_mentioned)| !is_mentioned);
-        let free: SmallVec<[Digit; 16]> = digits.map(|(digit, _)| digit).collect();
-        for_each_combination(0, &free, &mut |rest| {
-            let (from, to) = (step.from + rest, step.to + rest);
-            expanded.push(Step { mentions, from, to, label: step.label });
-        });
+/// What is shared must be looked for: where states have few transitions of many kinds, it takes
+/// less memory and time to tell each state its own.
+fn is_rather_expanded(radix: &Radix, num_blocks: usize, len: usize) -> bool {
+    let look_ups = num_blocks.saturating_mul(radix.num_states as usize);
+    radix.digits.len() > 2 && num_blocks > 1 && 2 * len <= look_ups
+}
+
+/// About how many transitions [`Transitions`] of these steps hold in memory; row numbers count as
+/// half a transition for patterns of more than two variables.
+pub(super) fn num_stored(radix: &Radix, steps: &[Step]) -> usize {
+    if radix.digits.len() <= 2 {
+        return steps.len();
     }
-    expanded
+    let (blocks, _) = blocks(radix, steps);
+    let transitions = |step: &Step| block_of(&blocks, step.mentions).transitions;
+    let len: usize = steps.iter().map(transitions).sum();
+    if is_rather_expanded(radix, blocks.len(), len) {
+        return len;
+    }
+    steps.len() + blocks.len() * radix.num_states as usize / 2
 }
 
 /// A block for each set of variables that steps mention, and the number of all rows.
