@@ -81,7 +81,7 @@ fn check_landmarks(task: &Task, what: &str) {
 
 fn other_costs(task: &Task, seed: u64) -> Vec<Cost> {
     let mut rng = rng(seed);
-    let most = if seed % 2 == 0 { 3 } else { 1000 };
+    let most = if seed.is_multiple_of(2) { 3 } else { 1000 };
     task.operators.iter().map(|_| rng.random_range(0..=most)).collect()
 }
 

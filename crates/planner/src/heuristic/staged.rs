@@ -19,7 +19,7 @@ pub struct Staged<'t, P> {
 }
 
 enum Stage<'t, P> {
-    First(Stored<P>, Build<'t, P>),
+    First(Box<Stored<P>>, Build<'t, P>),
     Second(Box<dyn Heuristic + 't>),
     /// Only while the second is being built.
     Between,
@@ -28,7 +28,7 @@ enum Stage<'t, P> {
 impl<'t, P: Partitioner> Staged<'t, P> {
     /// Uses `first` until it has done this much work.
     pub fn new(first: Stored<P>, after: Work, second: Build<'t, P>) -> Staged<'t, P> {
-        Staged { stage: Stage::First(first, second), after }
+        Staged { stage: Stage::First(Box::new(first), second), after }
     }
 
     fn is_over(&self) -> bool {
@@ -37,7 +37,7 @@ impl<'t, P: Partitioner> Staged<'t, P> {
 
     fn present(&mut self) -> &mut dyn Heuristic {
         match &mut self.stage {
-            Stage::First(first, _) => first,
+            Stage::First(first, _) => first.as_mut(),
             Stage::Second(second) => second,
             Stage::Between => unreachable!("a second stage follows the first"),
         }
@@ -62,7 +62,7 @@ impl<P: Partitioner> Heuristic for Staged<'_, P> {
         if self.is_over()
             && let Stage::First(first, build) = std::mem::replace(&mut self.stage, Stage::Between)
         {
-            self.stage = Stage::Second(build(first));
+            self.stage = Stage::Second(build(*first));
             return Verdict::Restart;
         }
         self.present().before_expansion(visit)
