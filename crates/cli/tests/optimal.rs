@@ -72,7 +72,9 @@ fn every_heuristic_finds_the_optimum_of_every_task() {
 /// Whatever divides costs can do so among patterns from anywhere.
 #[test]
 fn every_partitioner_takes_every_kind_of_patterns() {
-    for heuristic in heuristics().iter().filter(|name| !["blind", "hmax"].contains(&&name[..])) {
+    for heuristic in
+        heuristics().iter().filter(|name| !["blind", "hmax", "lmcut"].contains(&&name[..]))
+    {
         for patterns in ["chosen:50ms", "cegar:50ms", "systematic:1,chosen:50ms"] {
             let output = Command::new(env!("CARGO_BIN_EXE_apportion"))
                 .arg("plan")
