@@ -7,7 +7,6 @@ mod lazy;
 mod lmcut;
 mod maximum;
 mod schedule;
-mod second_opinion;
 mod staged;
 mod stored;
 mod tables;
@@ -20,7 +19,6 @@ pub use lazy::Lazy;
 pub use lmcut::LmCut;
 pub use maximum::Maximum;
 pub use schedule::ScheduleConfig;
-pub use second_opinion::{SecondOpinion, SecondOpinionConfig};
 pub use staged::{Build, Staged};
 pub use stored::{Stored, StoredConfig};
 

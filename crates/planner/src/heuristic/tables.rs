@@ -59,7 +59,7 @@ struct Ranks {
     pairs: Vec<[(u32, u32); 2]>,
     /// … and the further ones of larger patterns; …
     further: Vec<(u32, u32, u32)>,
-    /// … other components, which take a walk down a tree.
+    /// … other components, which take a walk down a tree, as far as some table has rows for them.
     others: Vec<PatternId>,
     ranks: Vec<u32>,
 }
@@ -67,11 +67,10 @@ struct Ranks {
 impl Ranks {
     fn new(abstractions: &Abstractions) -> Ranks {
         let mut pairs = Vec::with_capacity(abstractions.len());
-        let (mut further, mut others) = (Vec::new(), Vec::new());
+        let mut further = Vec::new();
         for (p, projection) in abstractions.components().iter().enumerate() {
             let mut pair = [(0, 0); 2];
             let Some(pattern) = projection.pattern() else {
-                others.push(PatternId::from(p));
                 pairs.push(pair);
                 continue;
             };
@@ -84,7 +83,7 @@ impl Ranks {
             }
             pairs.push(pair);
         }
-        Ranks { ranks: vec![0; pairs.len()], pairs, further, others }
+        Ranks { ranks: vec![0; pairs.len()], pairs, further, others: Vec::new() }
     }
 
     /// The ranks of a state.
@@ -132,6 +131,12 @@ impl<L: Lane> Tables<L> {
     /// The number of rows that an evaluation reads.
     fn num_patterns(&self) -> usize {
         self.blocks.iter().map(|block| block.patterns.len()).sum()
+    }
+
+    /// The patterns with rows, with repetitions.
+    fn patterns(&self) -> impl Iterator<Item = PatternId> {
+        let patterns = self.blocks.iter().flat_map(|block| &block.patterns);
+        patterns.map(|&(pattern, _)| PatternId(pattern))
     }
 
     fn memory_bytes(&self) -> usize {
@@ -230,6 +235,9 @@ fn is_zero(table: &[Distance]) -> bool {
     table.iter().all(|&d| d == 0 || d == INFINITY)
 }
 
+/// The work of a walk down a tree, roughly.
+const TREE: Work = 30;
+
 /// Partitionings as tables, as narrow as the distances of the collection allow.
 #[derive(Clone, Debug)]
 pub(super) struct TableStore {
@@ -281,6 +289,7 @@ impl TableStore {
     pub(super) fn push(&mut self, distances: &GoalDistances) {
         let factor = self.scale / distances.scale();
         with_tables!(&mut self.tables, t => t.push(&self.abstractions, distances, factor));
+        self.find_others();
     }
 
     /// Adds the tables of a partitioning if all of them then take at most `max_bytes`; whether
@@ -297,12 +306,23 @@ impl TableStore {
     /// The work of a look-up.
     pub(super) fn look_up_work(&self) -> Work {
         let rows: usize = with_tables!(&self.tables, t => t.num_patterns());
-        work::RANK * self.abstractions.len() as Work + work::ROW * rows as Work
+        let walks = TREE * self.ranks.others.len() as Work;
+        work::RANK * self.abstractions.len() as Work + walks + work::ROW * rows as Work
     }
 
     /// Keeps only the partitionings for which `keep` holds, in their order.
     pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         with_tables!(&mut self.tables, t => t.retain(&self.abstractions, &keep));
+        self.find_others();
+    }
+
+    /// Brings up to date which components other than projections are looked at.
+    fn find_others(&mut self) {
+        let mut others: Vec<PatternId> = with_tables!(&self.tables, t => t.patterns().collect());
+        others.retain(|&p| self.abstractions.component(p).pattern().is_none());
+        others.sort_unstable();
+        others.dedup();
+        self.ranks.others = others;
     }
 
     /// The best stored partitioning for a state that is no dead end.
