@@ -1,5 +1,6 @@
 //! Whatever happens to the process, a resumed experiment has every result once.
 
+use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -51,7 +52,16 @@ fn a_torn_last_line_is_run_again() {
 #[test]
 fn ctrl_c_stops_cleanly() {
     let fixture = Fixture::new();
-    let child = fixture.run("results", &[]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut run = fixture.run("results", &[]);
+    // Jobs in the background ignore it, and so would whatever they start.
+    // SAFETY: signal is async-signal-safe.
+    unsafe {
+        run.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
+    let child = run.stderr(Stdio::piped()).spawn().unwrap();
     // The first results are there, and most runs are still to come.
     let file = fixture.path("results").join("runs.jsonl");
     while std::fs::metadata(&file).map_or(0, |data| data.len()) == 0 {
