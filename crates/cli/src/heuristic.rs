@@ -12,8 +12,8 @@ use lcp::auto::Auto;
 use lcp::components::{ComponentsConfig, go_on};
 use planner::abstraction::{
     Abstractions, CartesianConfig, CegarConfig, ChosenConfig, Component, Pattern, PatternLimits,
-    cartesian_abstractions, cegar_patterns, chosen_patterns, interesting_patterns,
-    projections_within,
+    cartesian_abstractions, cegar_patterns, chosen_patterns, has_cartesian_abstractions,
+    interesting_patterns, projections_within,
 };
 use planner::heuristic::{
     Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
@@ -218,7 +218,12 @@ impl HeuristicOptions {
         let memory_limit = resources.memory_bytes;
         let abstractions = self.abstractions(task, resources, note);
         if abstractions.is_empty() && self.max_patterns > 0 {
-            note(format!("No pattern fits into the memory: {} becomes blind.", name.as_text()));
+            let why = if self.kinds().contains(&Kind::Patterns) {
+                "No pattern fits into the memory"
+            } else {
+                "There is no Cartesian abstraction"
+            };
+            note(format!("{why}: {} becomes blind.", name.as_text()));
             return Ok(Box::new(Blind::new(task)));
         }
         Ok(match name {
@@ -283,7 +288,12 @@ impl HeuristicOptions {
         })
     }
 
-    /// The projections asked for, as far as there is memory for them.
+    /// The kinds of components asked for.
+    fn kinds(&self) -> &[Kind] {
+        self.components.as_deref().unwrap_or(&[Kind::Patterns])
+    }
+
+    /// The components asked for, as far as there is memory for them.
     fn abstractions(
         &self,
         task: &Task,
@@ -296,11 +306,16 @@ impl HeuristicOptions {
             ..PatternLimits::default()
         };
         let mut components = Vec::new();
-        let kinds = self.components.as_deref().unwrap_or(&[Kind::Patterns]);
+        let kinds = self.kinds();
         if kinds.contains(&Kind::Patterns) {
             components = projections(task, &self.patterns, &limits, resources, note);
         }
         if kinds.contains(&Kind::Cartesian) {
+            if !has_cartesian_abstractions(task) {
+                let text = "Cartesian abstractions are for tasks without axioms and conditional \
+                            effects: none is used.";
+                note(text.into());
+            }
             // Asked for by name, they may be large.
             let CartesianConfig { states, .. } = CartesianConfig::default();
             let config = components_config(resources.memory_bytes).cartesian;

@@ -40,7 +40,7 @@ static NEXT_LOOK: AtomicUsize = AtomicUsize::new(usize::MAX);
 const BATCH: isize = 64 << 10;
 /// How many bytes more are allocated between two looks.
 const LOOK: usize = 1 << 20;
-/// How far below the limit the resident memory must stay, at most; a 32nd of small limits.
+/// How far below the limit the resident memory must stay, at most; a 16th of small limits.
 const MARGIN: usize = 4 << 20;
 
 thread_local! {
@@ -110,7 +110,7 @@ fn look_at_resident(in_use: usize) {
 
 /// Whether as much is resident as a limit allows.
 pub(crate) fn is_full(limit: usize) -> bool {
-    resident() > limit - MARGIN.min(limit / 32)
+    resident() > limit - MARGIN.min(limit / 16)
 }
 
 unsafe extern "C" {

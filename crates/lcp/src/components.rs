@@ -8,17 +8,21 @@ use std::sync::Arc;
 use planner::abstraction::{Abstractions, CartesianConfig, cartesian_abstractions};
 use planner::heuristic::{Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig};
 use planner::partition::{
-    Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Saturated, Saturator, Start, Walks,
+    Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
+    Start, Walks,
 };
 use planner::task::{Cost, Task, Value};
+use planner::work::{Budget, SECOND, Work};
 
 /// How to go beyond projections.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ComponentsConfig {
     /// The Cartesian abstractions.
     pub cartesian: CartesianConfig,
-    /// States at which collections are compared.
+    /// States at which collections are compared, …
     pub samples: usize,
+    /// … as far as this much work goes.
+    pub work: Work,
     /// Steps of ascent by which projections are judged.
     pub steps: usize,
     /// By which factor the sum of values has to rise.
@@ -34,7 +38,14 @@ impl Default for ComponentsConfig {
         // 12.1, 7.8; termes p11: more than 20, more than 20, 19.3): partitionings are cheaper and
         // there are more of them.
         let cartesian = CartesianConfig { states: 5_000, ..CartesianConfig::default() };
-        ComponentsConfig { cartesian, samples: 30, steps: 25, gain: 1.02, least_steps: 3.0 }
+        ComponentsConfig {
+            cartesian,
+            samples: 30,
+            work: SECOND,
+            steps: 25,
+            gain: 1.02,
+            least_steps: 3.0,
+        }
     }
 }
 
@@ -63,7 +74,8 @@ fn with_more_components(
         return None;
     }
     let all = Abstractions::of(task, [projections.components().to_vec(), more].concat());
-    let mut states = samples(task, projections, config.samples);
+    let mut budget = Budget::new(config.work);
+    let mut states = samples(task, projections, config.samples, &mut budget);
     states.retain(|state| !all.is_dead_end(state));
     // What the store over projections reaches is ascent's or that of greedy orders.
     let ascent = LagrangianConfig {
@@ -71,13 +83,22 @@ fn with_more_components(
         start: Start::Saturated,
         ..LagrangianConfig::default()
     };
-    let ascended = values(Lagrangian::new(projections, ascent), &states);
-    let saturated = values(Saturated::new(projections), &states);
-    let before: Cost = ascended.iter().zip(&saturated).map(|(a, b)| a.max(b)).sum();
-    let after: Cost = values(Saturated::new(&all), &states).iter().sum();
+    let mut ascent = Lagrangian::new(projections, ascent);
+    let mut orders = Saturated::new(projections);
+    let mut orders_of_all = Saturated::new(&all);
+    let (mut before, mut after, mut compared) = (0, 0, 0);
+    for state in &states {
+        if budget.is_spent() {
+            break;
+        }
+        let ascended = value(&mut ascent, state, &mut budget);
+        before += ascended.max(value(&mut orders, state, &mut budget));
+        after += value(&mut orders_of_all, state, &mut budget);
+        compared += 1;
+    }
     let positive: Vec<Cost> = task.operators.iter().map(|o| o.cost).filter(|&c| c > 0).collect();
     let average = positive.iter().sum::<Cost>() as f64 / positive.len().max(1) as f64;
-    let steps = after as f64 / (states.len().max(1) as f64 * average.max(1.0));
+    let steps = after as f64 / (f64::from(compared.max(1)) * average.max(1.0));
     if (after as f64) < before as f64 * config.gain || steps < config.least_steps {
         return None;
     }
@@ -95,19 +116,23 @@ fn with_more_components(
 }
 
 /// States of random walks, the initial one first.
-fn samples(task: &Task, projections: &Arc<Abstractions>, count: usize) -> Vec<Vec<Value>> {
-    let initial = vec![task.initial.clone()];
+fn samples(
+    task: &Task,
+    projections: &Arc<Abstractions>,
+    count: usize,
+    budget: &mut Budget,
+) -> Vec<Vec<Value>> {
     let mut walks = Walks::new(task, projections);
-    walks.expect(values(Saturated::new(projections), &initial)[0]);
-    initial.into_iter().chain((1..count).map(|_| walks.state())).collect()
+    walks.expect(value(&mut Saturated::new(projections), &task.initial, budget));
+    std::iter::once(task.initial.clone()).chain((1..count).map(|_| walks.state())).collect()
 }
 
-/// The values that a partitioner gives to states that are no dead ends.
-fn values(mut partitioner: impl Partitioner, states: &[Vec<Value>]) -> Vec<Cost> {
-    let scratch = &mut PartitionScratch::default();
-    let mut value = |state: &[Value]| match partitioner.best_for(state)?.evaluate(state, scratch) {
-        Estimate::AtLeast(h) => Some(h),
-        Estimate::DeadEnd => None,
-    };
-    states.iter().map(|state| value(state).unwrap_or(0)).collect()
+/// The value that a partitioner gives to a state that is no dead end.
+fn value(partitioner: &mut dyn Partitioner, state: &[Value], budget: &mut Budget) -> Cost {
+    let request = Request { state, beat: None, budget, elapsed: 0, initial: false };
+    let Some(found) = partitioner.partition(request) else { return 0 };
+    match found.evaluate(state, &mut PartitionScratch::default()) {
+        Estimate::AtLeast(h) => h,
+        Estimate::DeadEnd => 0,
+    }
 }

@@ -1,11 +1,11 @@
-//! Projections of a task to small sets of variables, and distances in them.
+//! Components: small abstractions of a task, and distances in them.
 //!
-//! A [`Pattern`] is a set of variables; its [`Component`] is the task with everything else
-//! ignored, small enough to hold all its states.
+//! A [`Component`] is the projection to a [`Pattern`], a set of variables with everything else
+//! ignored, or a Cartesian abstraction; it is small enough to hold all its states.
 //! [`Abstractions`] is the collection that a cost partitioning divides the costs among.
 //!
 //! **Architecture invariant:** nothing here knows how costs are divided.
-//! Every distance is a function of a projection and the costs of its labels.
+//! Every distance is a function of a component and the costs of its labels.
 
 mod cartesian;
 mod cegar;
@@ -20,7 +20,7 @@ mod pattern;
 mod saturation;
 mod transitions;
 
-pub use cartesian::{CartesianConfig, cartesian_abstractions};
+pub use cartesian::{CartesianConfig, cartesian_abstractions, has_cartesian_abstractions};
 pub use cegar::{CegarConfig, cegar_patterns};
 pub use chosen::{ChosenConfig, chosen_patterns};
 pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS, projections_within};

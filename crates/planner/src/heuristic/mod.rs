@@ -112,7 +112,7 @@ impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
 /// Figures a heuristic reports at the end of a search; zero where they do not apply.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct HeuristicStatistics {
-    /// Patterns, that is projections.
+    /// Components: patterns, that is projections, and other abstractions.
     pub patterns: usize,
     /// Cost partitionings kept in the store.
     pub partitions: usize,

@@ -50,9 +50,14 @@ impl Default for CartesianConfig {
     }
 }
 
+/// Whether the task is one that they are made for: without axioms and conditional effects.
+pub fn has_cartesian_abstractions(task: &Task) -> bool {
+    task.axioms.is_empty() && task.operators.iter().all(|o| o.conditional.is_empty())
+}
+
 /// Abstractions for the goals and landmarks of a task, those without any use left out.
 pub fn cartesian_abstractions(task: &Task, config: &CartesianConfig) -> Vec<Component> {
-    if !task.axioms.is_empty() || task.operators.iter().any(|o| !o.conditional.is_empty()) {
+    if !has_cartesian_abstractions(task) {
         return Vec::new();
     }
     let mut budget = Budget::new(config.work);
