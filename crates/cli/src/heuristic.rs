@@ -81,9 +81,10 @@ pub(crate) struct Resources {
 
 impl Resources {
     /// What is left when the task is there: its operators will also stand in memory packed for the
-    /// search and in the generator of successors.
+    /// search and in the generator of successors. A function of the task, not of the machine.
     pub(crate) fn beside(self, task: &Task) -> Resources {
-        let taken = memory::resident().max(memory::in_use()) + 2 * task.operator_bytes();
+        let taken =
+            PROGRAM + memory::in_use().next_multiple_of(1 << 20) + 2 * task.operator_bytes();
         let left = |bytes: usize| bytes.saturating_sub(taken);
         Resources { memory_bytes: self.memory_bytes.map(left), ..self }
     }
@@ -400,6 +401,9 @@ fn found_patterns(
         }
     }
 }
+/// What the program itself occupies, and what its allocator does not give back.
+const PROGRAM: usize = 20 << 20;
+
 /// What `auto` keeps of a pair of pattern and operator, where every operator is a class of its own
 /// (measured on openstacks: 246); others keep less.
 const BYTES_PER_PAIR: usize = 256;

@@ -34,11 +34,13 @@ static ALLOCATOR: Counting = Counting(MiMalloc);
 static IN_USE: AtomicIsize = AtomicIsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static ON_EXHAUSTION: OnceLock<fn() -> !> = OnceLock::new();
-/// Bytes in use when the resident memory is looked at next.
-static NEXT_LOOK: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// With more bytes in use than this, the resident memory is looked at now and then.
+static LOOK_ABOVE: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Bytes allocated since the last look, whatever was freed: it may be kept by mimalloc.
+static GROWN: AtomicUsize = AtomicUsize::new(0);
 
 const BATCH: isize = 64 << 10;
-/// How many bytes more are allocated between two looks.
+/// How many bytes are allocated between two looks.
 const LOOK: usize = 1 << 20;
 /// How far below the limit the resident memory must stay, at most; a 16th of small limits.
 const MARGIN: usize = 4 << 20;
@@ -59,13 +61,13 @@ pub(crate) fn in_use() -> usize {
 pub(crate) fn limit(bytes: usize, on_exhaustion: fn() -> !) {
     let _ = ON_EXHAUSTION.set(on_exhaustion);
     LIMIT.store(bytes, Ordering::Relaxed);
-    NEXT_LOOK.store(bytes / 2, Ordering::Relaxed);
+    LOOK_ABOVE.store(bytes / 4, Ordering::Relaxed);
 }
 
 /// Lifts the limit, so that results can be written whatever is left.
 pub(crate) fn lift_limit() {
     LIMIT.store(usize::MAX, Ordering::Relaxed);
-    NEXT_LOOK.store(usize::MAX, Ordering::Relaxed);
+    LOOK_ABOVE.store(usize::MAX, Ordering::Relaxed);
 }
 
 struct Counting(MiMalloc);
@@ -87,22 +89,27 @@ impl Counting {
             if bytes > 0 && in_use > LIMIT.load(Ordering::Relaxed) {
                 exhausted();
             }
-            if bytes > 0 && in_use > NEXT_LOOK.load(Ordering::Relaxed) {
-                look_at_resident(in_use);
+            if batch > 0 && in_use > LOOK_ABOVE.load(Ordering::Relaxed) {
+                let grown = GROWN.fetch_add(batch as usize, Ordering::Relaxed) + batch as usize;
+                if grown >= LOOK {
+                    look_at_resident(bytes.max(0) as usize);
+                }
             }
         }
     }
 }
 
-/// Ends the process if more is resident than may be, mimalloc's unused pages excepted.
+/// Ends the process if more than may be is resident or about to be, mimalloc's unused pages
+/// excepted.
 #[cold]
-fn look_at_resident(in_use: usize) {
+fn look_at_resident(about_to_be: usize) {
+    GROWN.store(0, Ordering::Relaxed);
     let limit = LIMIT.load(Ordering::Relaxed);
-    NEXT_LOOK.store(in_use.saturating_add(LOOK).min(limit), Ordering::Relaxed);
-    if is_full(limit) {
+    let usable = limit.saturating_sub(about_to_be);
+    if is_full(usable) {
         // SAFETY: mimalloc gives back what this thread has no use for; no block is touched.
         unsafe { mi_collect(true) };
-        if is_full(limit) {
+        if is_full(usable) {
             exhausted();
         }
     }
