@@ -3,7 +3,7 @@
 //! Guarantees that the same experiment file, parameters and folders give the same list, in the same
 //! order, on every machine: so a number is enough to address a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -192,18 +192,21 @@ fn task_file(group: &TaskGroup, problem: PathBuf) -> Result<TaskFile> {
 }
 
 /// The names under which a problem's domain file is looked for beside it, as Fast Downward does.
-pub fn domain_file_names(problem: &Path) -> [String; 5] {
+pub fn domain_file_names(problem: &Path) -> Vec<String> {
     let name = file_name(problem);
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let dot = if extension.is_empty() { "" } else { "." };
-    [
+    let mut names = vec![
         "domain.pddl".to_owned(),
         format!("{stem}-domain{dot}{extension}"),
         // Folders such as airport, where p01-airport1-p1.pddl belongs to p01-domain.pddl.
         format!("{}-domain.pddl", name.chars().take(3).collect::<String>()),
         format!("domain_{name}"),
         format!("domain-{name}"),
-    ]
+    ];
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
 }
 
 /// The domain file of a problem, by the names in use at the planning competitions.

@@ -42,6 +42,12 @@ impl Offsets {
         self.0[row] as usize..self.0[row + 1] as usize
     }
 
+    /// The place of a row's first item.
+    #[inline(always)]
+    pub fn start(&self, row: usize) -> usize {
+        self.0[row] as usize
+    }
+
     /// The places of every row's items.
     pub fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         self.0.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)

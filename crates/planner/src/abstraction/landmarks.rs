@@ -7,7 +7,7 @@
 //! Cost: a pass over the operators takes O(operators · facts / 64), and there are few of them.
 
 use crate::csr::Csr;
-use crate::task::{Fact, OpId, Task, Value, VarId};
+use crate::task::{Fact, FactNumbers, OpId, Task, Value, VarId};
 use crate::work::{self, Budget, Work};
 
 /// A fact that is false at first and that every plan makes true.
@@ -34,7 +34,7 @@ pub(super) fn fact_landmarks(task: &Task, budget: &mut Budget) -> Vec<Landmark> 
         }
     }
     let mut found: Vec<(usize, Landmark)> = Vec::new();
-    for fact in relaxation.facts() {
+    for fact in relaxation.numbers.facts() {
         let number = relaxation.number(fact);
         let is_landmark = of_goal[number / 64] >> (number % 64) & 1 == 1;
         if !is_landmark || task.initial[fact.var.index()] == fact.value || budget.is_spent() {
@@ -53,7 +53,7 @@ fn ones(set: &[u64]) -> usize {
 
 struct Relaxation<'t> {
     task: &'t Task,
-    first: Vec<usize>,
+    numbers: FactNumbers,
     words: usize,
     /// The operators with each fact as a precondition.
     needs: Csr<OpId>,
@@ -61,31 +61,17 @@ struct Relaxation<'t> {
 
 impl<'t> Relaxation<'t> {
     fn new(task: &'t Task) -> Relaxation<'t> {
-        let mut first = vec![0];
-        for variable in &task.variables {
-            first.push(first[first.len() - 1] + variable.domain_size());
-        }
-        let num_facts = first[first.len() - 1];
-        let number = |fact: Fact| first[fact.var.index()] + fact.value as usize;
-        let needs = task
-            .operator_ids()
-            .flat_map(|o| task.operator(o).pre.iter().map(move |&fact| (fact, o)));
-        let needs = Csr::sorted(
-            num_facts,
-            needs.map(|(fact, o)| (number(fact), o)).collect::<Vec<_>>().into_iter(),
-        );
-        Relaxation { task, words: num_facts.div_ceil(64), first, needs }
+        let numbers = FactNumbers::new(task);
+        let needs = task.operators.iter().enumerate().flat_map(|(o, operator)| {
+            let numbers = &numbers;
+            operator.pre.iter().map(move |&fact| (numbers.of(fact), OpId::from(o)))
+        });
+        let needs = Csr::sorted(numbers.len(), needs);
+        Relaxation { task, words: numbers.len().div_ceil(64), numbers, needs }
     }
 
     fn number(&self, fact: Fact) -> usize {
-        self.first[fact.var.index()] + fact.value as usize
-    }
-
-    fn facts(&self) -> impl Iterator<Item = Fact> {
-        self.task.variables.iter().enumerate().flat_map(|(var, variable)| {
-            (0..variable.domain_size() as Value)
-                .map(move |value| Fact::new(VarId::from(var), value))
-        })
+        self.numbers.of(fact)
     }
 
     fn initial(&self) -> impl Iterator<Item = Fact> {
@@ -95,7 +81,7 @@ impl<'t> Relaxation<'t> {
 
     /// For each fact that can be reached, its landmarks.
     fn landmark_sets(&self, budget: &mut Budget) -> Option<Vec<Option<Vec<u64>>>> {
-        let mut sets: Vec<Option<Vec<u64>>> = vec![None; self.first[self.first.len() - 1]];
+        let mut sets: Vec<Option<Vec<u64>>> = vec![None; self.numbers.len()];
         let operators = &self.task.operators;
         let mut waits = vec![true; operators.len()];
         let mut queue: std::collections::VecDeque<OpId> = self.task.operator_ids().collect();
@@ -161,7 +147,7 @@ impl<'t> Relaxation<'t> {
 
     /// The facts that cannot be reached without passing a state with the given one.
     fn only_after(&self, landmark: Fact, budget: &mut Budget) -> Vec<(VarId, Vec<Value>)> {
-        let mut reached = vec![false; self.first[self.first.len() - 1]];
+        let mut reached = vec![false; self.numbers.len()];
         let mut missing: Vec<u32> =
             self.task.operators.iter().map(|o| o.pre.len() as u32).collect();
         let mut queue: Vec<Fact> = self.initial().collect();
@@ -193,7 +179,7 @@ impl<'t> Relaxation<'t> {
             }
         }
         let mut after: Vec<(VarId, Vec<Value>)> = Vec::new();
-        for fact in self.facts().filter(|&fact| !reached[self.number(fact)]) {
+        for fact in self.numbers.facts().filter(|&fact| !reached[self.number(fact)]) {
             match after.last_mut() {
                 Some((var, values)) if *var == fact.var => values.push(fact.value),
                 _ => after.push((fact.var, vec![fact.value])),

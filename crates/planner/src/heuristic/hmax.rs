@@ -15,7 +15,8 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use super::{Estimate, Heuristic};
-use crate::task::{Cost, Fact, Task, Value};
+use crate::csr::Csr;
+use crate::task::{Cost, Fact, FactNumbers, Task, Value, VarId};
 
 /// Costs below this have buckets.
 const BUCKETS: usize = 1 << 12;
@@ -23,8 +24,7 @@ const BUCKETS: usize = 1 << 12;
 /// h^max of a task.
 #[derive(Debug)]
 pub struct HMax {
-    /// The number of a fact is its value plus this, by variable.
-    first_fact: Vec<u32>,
+    numbers: FactNumbers,
     /// What is reached in every state: default values of derived variables.
     always: Vec<u32>,
     is_goal: Vec<bool>,
@@ -32,13 +32,9 @@ pub struct HMax {
     /// The actions: their numbers of preconditions, costs and effects.
     num_pre: Vec<u32>,
     costs: Vec<Cost>,
-    /// Action a adds the facts `effects[effect_offsets[a]..effect_offsets[a + 1]]`.
-    effect_offsets: Vec<u32>,
-    effects: Vec<u32>,
-    /// The actions with a fact f among their preconditions are
-    /// `users[user_offsets[f]..user_offsets[f + 1]]`.
-    user_offsets: Vec<u32>,
-    users: Vec<u32>,
+    effects: Csr<u32>,
+    /// By fact, the actions that have it among their preconditions.
+    users: Csr<u32>,
     without_pre: Vec<u32>,
     scratch: Scratch,
 }
@@ -56,13 +52,8 @@ struct Scratch {
 impl HMax {
     /// Prepares a task. Cost linear in the task.
     pub fn new(task: &Task) -> HMax {
-        let mut first_fact = Vec::with_capacity(task.variables.len());
-        let mut num_facts = 0;
-        for variable in &task.variables {
-            first_fact.push(num_facts);
-            num_facts += variable.domain_size() as u32;
-        }
-        let index = |fact: &Fact| first_fact[fact.var.index()] + fact.value;
+        let numbers = FactNumbers::new(task);
+        let index = |fact: &Fact| numbers.of(*fact) as u32;
         let mut actions: Vec<(Vec<Fact>, Vec<u32>, Cost)> = Vec::new();
         for operator in &task.operators {
             if !operator.eff.is_empty() {
@@ -84,33 +75,21 @@ impl HMax {
             actions.push((axiom.condition.to_vec(), vec![index(&axiom.head)], 0));
         }
 
-        let mut user_offsets = vec![0u32; num_facts as usize + 1];
-        for (pre, _, _) in &mut actions {
+        let mut effects = Csr::default();
+        for (pre, adds, _) in &mut actions {
             pre.sort_unstable();
             pre.dedup();
-            pre.iter().for_each(|fact| user_offsets[index(fact) as usize + 1] += 1);
+            effects.push(adds.iter().copied());
         }
-        for f in 0..num_facts as usize {
-            user_offsets[f + 1] += user_offsets[f];
-        }
-        let mut next = user_offsets.clone();
-        let mut users = vec![0; user_offsets[num_facts as usize] as usize];
-        let (mut effect_offsets, mut effects) = (vec![0], Vec::new());
-        for (a, (pre, adds, _)) in actions.iter().enumerate() {
-            for fact in pre {
-                let slot = &mut next[index(fact) as usize];
-                users[*slot as usize] = a as u32;
-                *slot += 1;
-            }
-            effects.extend_from_slice(adds);
-            effect_offsets.push(effects.len() as u32);
-        }
-        let defaults = task
-            .variables
-            .iter()
-            .enumerate()
-            .filter_map(|(v, variable)| Some(first_fact[v] + variable.derived?.default));
-        let mut is_goal = vec![false; num_facts as usize];
+        let preconditions = (0u32..).zip(&actions).flat_map(|(a, (pre, _, _))| {
+            let numbers = &numbers;
+            pre.iter().map(move |&fact| (numbers.of(fact), a))
+        });
+        let users = Csr::sorted(numbers.len(), preconditions);
+        let defaults = (0..task.variables.len())
+            .map(VarId::from)
+            .filter_map(|var| Some(index(&Fact::new(var, task.variable(var).derived?.default))));
+        let mut is_goal = vec![false; numbers.len()];
         task.goal.iter().for_each(|fact| is_goal[index(fact) as usize] = true);
         HMax {
             always: defaults.collect(),
@@ -121,26 +100,22 @@ impl HMax {
             without_pre: (0..actions.len() as u32)
                 .filter(|&a| actions[a as usize].0.is_empty())
                 .collect(),
-            first_fact,
-            effect_offsets,
             effects,
-            user_offsets,
             users,
             scratch: Scratch {
-                reached_at: vec![Cost::MAX; num_facts as usize],
+                reached_at: vec![Cost::MAX; numbers.len()],
                 buckets: vec![Vec::new(); BUCKETS],
                 ..Scratch::default()
             },
+            numbers,
         }
     }
 
     /// Adds the effects of an action whose preconditions were all reached at `cost`.
     #[inline]
     fn apply(&self, action: u32, cost: Cost, scratch: &mut Scratch) {
-        let a = action as usize;
-        let cost = cost.saturating_add(self.costs[a]);
-        let range = self.effect_offsets[a] as usize..self.effect_offsets[a + 1] as usize;
-        for &fact in &self.effects[range] {
+        let cost = cost.saturating_add(self.costs[action as usize]);
+        for &fact in self.effects.row(action as usize) {
             scratch.reach(fact, cost);
         }
     }
@@ -188,8 +163,8 @@ impl Heuristic for HMax {
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear(&self.num_pre);
-        for (&value, first) in state.iter().zip(&self.first_fact) {
-            scratch.reach(first + value, 0);
+        for fact in self.numbers.of_state(state) {
+            scratch.reach(fact as u32, 0);
         }
         for &fact in &self.always {
             scratch.reach(fact, 0);
@@ -213,8 +188,7 @@ impl Heuristic for HMax {
                     estimate = Estimate::AtLeast(cost);
                 }
             }
-            for &a in &self.users[self.user_offsets[f] as usize..self.user_offsets[f + 1] as usize]
-            {
+            for &a in self.users.row(f) {
                 scratch.open_pre[a as usize] -= 1;
                 if scratch.open_pre[a as usize] == 0 {
                     self.apply(a, cost, &mut scratch);

@@ -6,7 +6,8 @@
 //! An axiom keeps a counter of its conditions that are not known to hold.
 //! Cost: linear in the axioms' conditions that hold; no allocation.
 
-use super::{Fact, Task, Value, VarId};
+use super::{Fact, FactNumbers, Task, Value, VarId};
+use crate::csr::Csr;
 
 /// Evaluates the axioms of a task.
 #[derive(Clone, Debug, Default)]
@@ -23,11 +24,9 @@ pub struct AxiomEvaluator {
     layer_ends: Vec<u32>,
     /// Axioms without conditions.
     unconditional: Vec<u32>,
-    /// The number of a fact is its value plus this, by variable.
-    first_fact: Vec<u32>,
-    /// The axioms with fact f among their conditions are `users[offsets[f]..offsets[f + 1]]`.
-    offsets: Vec<u32>,
-    users: Vec<u32>,
+    numbers: FactNumbers,
+    /// By fact, the axioms that have it among their conditions.
+    users: Csr<u32>,
 }
 
 /// Buffers of [`AxiomEvaluator::evaluate`].
@@ -43,30 +42,15 @@ impl AxiomEvaluator {
         if task.axioms.is_empty() && task.variables.iter().all(|v| v.derived.is_none()) {
             return AxiomEvaluator::default();
         }
-        let mut first_fact = Vec::with_capacity(task.variables.len());
-        let mut num_facts = 0;
-        for variable in &task.variables {
-            first_fact.push(num_facts);
-            num_facts += variable.domain_size() as u32;
-        }
-        let index = |fact: &Fact| (first_fact[fact.var.index()] + fact.value) as usize;
-        let mut offsets = vec![0u32; num_facts as usize + 1];
-        for fact in task.axioms.iter().flat_map(|axiom| &axiom.condition) {
-            offsets[index(fact) + 1] += 1;
-        }
-        for f in 0..num_facts as usize {
-            offsets[f + 1] += offsets[f];
-        }
-        let mut next = offsets.clone();
-        let mut users = vec![0; offsets[num_facts as usize] as usize];
+        let numbers = FactNumbers::new(task);
+        let conditions = (0u32..).zip(&task.axioms).flat_map(|(a, axiom)| {
+            let numbers = &numbers;
+            axiom.condition.iter().map(move |&fact| (numbers.of(fact), a))
+        });
+        let users = Csr::sorted(numbers.len(), conditions);
         let mut is_input = vec![false; task.variables.len()];
-        for (a, axiom) in task.axioms.iter().enumerate() {
-            for fact in &axiom.condition {
-                let slot = &mut next[index(fact)];
-                users[*slot as usize] = a as u32;
-                *slot += 1;
-                is_input[fact.var.index()] = task.variable(fact.var).derived.is_none();
-            }
+        for fact in task.axioms.iter().flat_map(|axiom| &axiom.condition) {
+            is_input[fact.var.index()] = task.variable(fact.var).derived.is_none();
         }
         let derived = task.variables.iter().enumerate();
         let mut derived: Vec<(u32, Fact)> = derived
@@ -87,8 +71,7 @@ impl AxiomEvaluator {
             unconditional: (0..task.axioms.len() as u32)
                 .filter(|&a| task.axioms[a as usize].condition.is_empty())
                 .collect(),
-            first_fact,
-            offsets,
+            numbers,
             users,
         }
     }
@@ -120,8 +103,7 @@ impl AxiomEvaluator {
         let mut start = 0;
         for &end in &self.layer_ends {
             while let Some(fact) = queue.pop() {
-                let f = (self.first_fact[fact.var.index()] + fact.value) as usize;
-                for &a in &self.users[self.offsets[f] as usize..self.offsets[f + 1] as usize] {
+                for &a in self.users.row(self.numbers.of(fact)) {
                     open[a as usize] -= 1;
                     if open[a as usize] == 0 {
                         self.derive(a, state, queue);

@@ -5,11 +5,13 @@
 //! arguments), because graphs and features are defined on them.
 
 mod axioms;
+mod facts;
 mod packing;
 mod successors;
 mod walk;
 
 pub use axioms::{AxiomEvaluator, AxiomScratch};
+pub use facts::FactNumbers;
 pub use packing::{StatePacker, WordCondition, WordEffect};
 pub use successors::{SuccessorGenerator, SuccessorStack};
 pub use walk::RandomWalk;

@@ -1,71 +1,40 @@
 //! Cartesian sets of states, and the tree of splits that says which set a state is in.
 
-use crate::task::{Fact, Task, Value, VarId};
-
-/// Facts as bits: where each variable's values begin.
-#[derive(Clone, Debug)]
-pub(super) struct Facts {
-    first: Vec<u32>,
-    words: usize,
-}
-
-impl Facts {
-    pub(super) fn new(task: &Task) -> Facts {
-        let mut first = vec![0];
-        for variable in &task.variables {
-            first.push(first[first.len() - 1] + variable.domain_size() as u32);
-        }
-        let words = (first[first.len() - 1] as usize).div_ceil(64);
-        Facts { first, words }
-    }
-
-    /// The bit of a fact.
-    #[inline]
-    fn bit(&self, fact: Fact) -> usize {
-        (self.first[fact.var.index()] + fact.value) as usize
-    }
-
-    fn domain_size(&self, var: VarId) -> u32 {
-        self.first[var.index() + 1] - self.first[var.index()]
-    }
-
-    pub(super) fn values(&self, var: VarId) -> std::ops::Range<Value> {
-        0..self.domain_size(var)
-    }
-}
+use crate::task::{Fact, FactNumbers, Task, Value, VarId};
 
 /// Sets of states, each the product of one set of values per variable.
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
-    pub(super) facts: Facts,
+    pub(super) facts: FactNumbers,
+    /// A bit for each fact, and a number of words for each set.
     bits: Vec<u64>,
+    words: usize,
 }
 
 impl Sets {
     /// The set of all states.
     pub(super) fn new(task: &Task) -> Sets {
-        let facts = Facts::new(task);
-        let bits = vec![u64::MAX; facts.words];
-        Sets { facts, bits }
+        let facts = FactNumbers::new(task);
+        let words = facts.len().div_ceil(64);
+        Sets { facts, bits: vec![u64::MAX; words], words }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.bits.len() / self.facts.words.max(1)
+        self.bits.len() / self.words.max(1)
     }
 
     /// Whether some state of the set has the fact.
     #[inline]
     pub(super) fn contains(&self, set: u32, fact: Fact) -> bool {
-        let bit = self.facts.bit(fact);
-        self.bits[set as usize * self.facts.words + bit / 64] >> (bit % 64) & 1 == 1
+        let bit = self.facts.of(fact);
+        self.bits[set as usize * self.words + bit / 64] >> (bit % 64) & 1 == 1
     }
 
     /// Whether two sets have a value of the variable in common.
     #[inline]
     pub(super) fn share_value(&self, a: u32, b: u32, var: VarId) -> bool {
-        let first = self.facts.first[var.index()] as usize;
-        let end = self.facts.first[var.index() + 1] as usize;
-        let (a, b) = (a as usize * self.facts.words, b as usize * self.facts.words);
+        let std::ops::Range { start: first, end } = self.facts.range(var);
+        let (a, b) = (a as usize * self.words, b as usize * self.words);
         (first / 64..end.div_ceil(64)).any(|word| {
             let mut both = self.bits[a + word] & self.bits[b + word];
             if word == first / 64 {
@@ -86,12 +55,12 @@ impl Sets {
     /// Removes the values from the set and puts them into a new one, which is otherwise a copy.
     pub(super) fn split(&mut self, set: u32, var: VarId, wanted: &[Value]) -> u32 {
         let new = self.len() as u32;
-        let start = set as usize * self.facts.words;
-        self.bits.extend_from_within(start..start + self.facts.words);
+        let start = set as usize * self.words;
+        self.bits.extend_from_within(start..start + self.words);
         for value in self.facts.values(var) {
-            let bit = self.facts.bit(Fact::new(var, value));
+            let bit = self.facts.of(Fact::new(var, value));
             let from = if wanted.contains(&value) { set } else { new };
-            self.bits[from as usize * self.facts.words + bit / 64] &= !(1 << (bit % 64));
+            self.bits[from as usize * self.words + bit / 64] &= !(1 << (bit % 64));
         }
         new
     }

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use rustc_hash::FxHashMap;
 
 use crate::csr::Csr;
-use crate::task::{Cost, Fact, Task, Value};
+use crate::task::{Cost, Fact, FactNumbers, Task, Value, VarId};
 
 /// Stands for no fact, no operator, no cost.
 pub(super) const NONE: u32 = u32::MAX;
@@ -78,9 +78,8 @@ impl Use {
 /// A task without deletes.
 #[derive(Debug)]
 pub(super) struct Relaxed {
-    /// Where the values of each variable begin in `numbers`.
-    first_value: Vec<u32>,
-    /// The facts' numbers here, [`NONE`] for those that were left out.
+    facts: FactNumbers,
+    /// By a fact's number in the task the one here, [`NONE`] for those that were left out.
     numbers: Vec<u32>,
     /// The facts that hold in every state; the artificial one is the first.
     always: Vec<u32>,
@@ -118,15 +117,11 @@ struct Action {
 impl Relaxed {
     /// Builds it; cost linear in the task.
     pub(super) fn new(task: &Task) -> Relaxed {
-        let mut first_value = Vec::with_capacity(task.variables.len());
-        let mut num_facts = 0;
-        for variable in &task.variables {
-            first_value.push(num_facts);
-            num_facts += variable.domain_size() as u32;
-        }
+        let facts = FactNumbers::new(task);
+        let num_facts = facts.len() as u32;
         let (start, goal) = (num_facts, num_facts + 1);
-        let mut actions = actions(task, &first_value);
-        let goals = task.goal.iter().map(|fact| number(&first_value, fact)).collect();
+        let mut actions = actions(task, &facts);
+        let goals = task.goal.iter().map(|&fact| facts.of(fact) as u32).collect();
         actions.push(Action { pre: goals, eff: vec![goal], owner: NONE });
         for action in &mut actions {
             if action.pre.is_empty() {
@@ -152,8 +147,8 @@ impl Relaxed {
             }
         }
         actions.retain(|action| !action.eff.is_empty());
-        let defaults = task.variables.iter().zip(&first_value).filter_map(|(variable, first)| {
-            Some(numbers[(first + variable.derived?.default) as usize])
+        let defaults = (0..task.variables.len()).map(VarId::from).filter_map(|var| {
+            Some(numbers[facts.of(Fact::new(var, task.variable(var).derived?.default))])
         });
         let always = std::iter::once(numbers[start as usize])
             .chain(defaults.filter(|&fact| fact != NONE))
@@ -161,7 +156,7 @@ impl Relaxed {
         let goal = numbers[goal as usize];
         numbers.truncate(num_facts as usize);
         Relaxed::from_actions(&actions, kept as usize, task.operators.len(), |relaxed| Relaxed {
-            first_value,
+            facts,
             numbers,
             always,
             goal,
@@ -224,7 +219,7 @@ impl Relaxed {
         let parts = Csr::sorted(operators, owned.map(|(action, a)| (action.owner as usize, a)));
         let shares = parts.offsets().ranges().any(|row| row.len() > 1);
         complete(Relaxed {
-            first_value: Vec::new(),
+            facts: FactNumbers::default(),
             numbers: Vec::new(),
             always: Vec::new(),
             goal: NONE,
@@ -264,8 +259,7 @@ impl Relaxed {
     pub(super) fn facts_of(&self, state: &[Value], facts: &mut Vec<u32>) {
         facts.clear();
         facts.push(self.always[0]);
-        let numbers = state.iter().zip(&self.first_value);
-        let numbers = numbers.map(|(&value, first)| self.numbers[(first + value) as usize]);
+        let numbers = self.facts.of_state(state).map(|fact| self.numbers[fact]);
         facts.extend(numbers.filter(|&fact| fact != NONE));
         facts.extend_from_slice(&self.always[1..]);
     }
@@ -303,13 +297,9 @@ fn word_effects(users: &Csr<Use>, targets: &[u32]) -> Csr<(u32, u64)> {
     rows
 }
 
-fn number(first_value: &[u32], fact: &Fact) -> u32 {
-    first_value[fact.var.index()] + fact.value
-}
-
 /// The actions of operators and axioms.
-fn actions(task: &Task, first_value: &[u32]) -> Vec<Action> {
-    let index = |fact: &Fact| number(first_value, fact);
+fn actions(task: &Task, facts: &FactNumbers) -> Vec<Action> {
+    let index = |fact: &Fact| facts.of(*fact) as u32;
     let mut actions: Vec<Action> = Vec::with_capacity(task.operators.len() + task.axioms.len() + 1);
     for (operator, owner) in task.operators.iter().zip(0..) {
         let changes = |fact: &&Fact| operator.affected().any(|var| var == fact.var);
