@@ -423,10 +423,13 @@ fn stored_config(memory_limit: Option<usize>) -> StoredConfig {
 /// Another eighth may go to components that come later, at some sixty bytes a transition.
 fn components_config(memory_limit: Option<usize>) -> ComponentsConfig {
     let config = ComponentsConfig::default();
-    let transitions = memory_limit.map_or(usize::MAX, |bytes| bytes / 8 / 64);
-    let transitions = transitions.min(config.cartesian.transitions);
+    let most = memory_limit.map_or(usize::MAX, |bytes| bytes / 8 / 64);
+    let transitions = most.min(config.cartesian.transitions);
     let cartesian = CartesianConfig { transitions, ..config.cartesian };
-    ComponentsConfig { cartesian, ..config }
+    let transitions = most.min(config.cegar.transitions);
+    let cegar = CegarConfig { transitions, ..config.cegar };
+    let max_bytes = memory_limit.map_or(config.max_bytes, |bytes| config.max_bytes.min(bytes / 8));
+    ComponentsConfig { cartesian, cegar, max_bytes, ..config }
 }
 
 /// Another eighth may go to what partitioners remember.
