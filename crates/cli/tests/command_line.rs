@@ -251,3 +251,26 @@ fn statistics_tell_where_memory_and_time_of_the_heuristic_went() {
         assert!(seconds("partition_s") + seconds("distances_s") <= seconds("search_s"), "{result}");
     }
 }
+
+/// Where components that were asked for do not exist, the plan is the same, and a note says why.
+#[test]
+fn components_that_a_task_has_none_of_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let domain = "(define (domain lamps) (:requirements :conditional-effects)
+        (:predicates (on ?l) (hot ?l) (next ?l ?m))
+        (:action press :parameters (?l ?m) :precondition (and (next ?l ?m) (not (on ?m)))
+         :effect (and (on ?m) (when (on ?l) (hot ?m)))))";
+    let problem = "(define (problem p) (:domain lamps) (:objects a b c)
+        (:init (on a) (next a b) (next b c)) (:goal (hot c)))";
+    std::fs::write(folder.path().join("domain.pddl"), domain).unwrap();
+    std::fs::write(folder.path().join("problem.pddl"), problem).unwrap();
+    for (components, becomes_blind) in [("cartesian", true), ("patterns,cartesian", false)] {
+        let line = ["plan", "problem.pddl", "--components", components, "--json", "-"];
+        let output = run_in(folder.path(), &line);
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["cost"], 2, "{result}");
+        let notes = result["notes"].to_string();
+        assert!(notes.contains("Cartesian abstractions are for tasks without"), "{notes}");
+        assert_eq!(notes.contains("becomes blind"), becomes_blind, "{notes}");
+    }
+}
