@@ -89,20 +89,27 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     for file in [&args.graph, &args.page].into_iter().flatten() {
         Output::File(file.clone()).prepare()?;
     }
-    let mut task = args.task.read(&|| run.reached())?.task;
+    let input = args.task.read(&|| run.reached())?;
+    let title = args.title(input.domain_name());
+    let mut task = input.task;
     task.initial = progress(&task, &args.apply)?;
     print_variables(&task, &task.initial);
     if let Some(file) = &args.graph {
         draw(&args, &task, &task.initial, file)?;
     }
     if args.bounds || args.page.is_some() {
-        explain_bounds(&args, &task, run)?;
+        explain_bounds(&args, title, &task, run)?;
     }
     Ok(Exit::Success.into())
 }
 
 /// Prints the bounds at the initial state; writes the page, if it is asked for.
-fn explain_bounds(args: &Args, task: &Task, run: &'static Run) -> anyhow::Result<()> {
+fn explain_bounds(
+    args: &Args,
+    title: String,
+    task: &Task,
+    run: &'static Run,
+) -> anyhow::Result<()> {
     run.enter(Phase::Preprocess);
     let left = run.resources().beside(task);
     let note = &mut |note| eprintln!("{note}");
@@ -112,7 +119,7 @@ fn explain_bounds(args: &Args, task: &Task, run: &'static Run) -> anyhow::Result
         println!("{DEAD_END}");
         let Some(file) = &args.page else { return Ok(()) };
         let found = Found::Unsolvable;
-        let page = Page::new(args.title(), task, &abstractions, &found, &[], &[]);
+        let page = Page::new(title, task, &abstractions, &found, &[], &[]);
         return Output::File(file.clone()).write(&page::html(&page.with_note(DEAD_END))?);
     }
     let mut partitioners = Partitioners::new(task, &abstractions, &args.learned, &left)?;
@@ -139,7 +146,7 @@ fn explain_bounds(args: &Args, task: &Task, run: &'static Run) -> anyhow::Result
     if let Some(plan) = plan {
         println!("The cheapest plan costs {}.", plan.cost);
     }
-    let page = Page::new(args.title(), task, &abstractions, &found, &names, &stops);
+    let page = Page::new(title, task, &abstractions, &found, &names, &stops);
     Output::File(file.clone()).write(&page::html(&page)?)
 }
 
@@ -166,10 +173,11 @@ fn print_bounds(
 }
 
 impl Args {
-    /// What the page is called: the task's file, without its folder.
-    fn title(&self) -> String {
+    /// What the page is called: the domain, if it is known, and the task's file without its folder.
+    fn title(&self, domain: Option<&str>) -> String {
+        let mut title = domain.map_or_else(String::new, |domain| format!("{domain} "));
         let name = self.task.files.last().and_then(|file| file.file_stem());
-        let mut title = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        title += &name.unwrap_or_default().to_string_lossy();
         if !self.apply.is_empty() {
             title += &format!(", after {}", self.apply.join(", "));
         }

@@ -279,6 +279,8 @@ fn list_phrases(phrases: impl Iterator<Item = Phrase>) -> String {
     }
     for (Clause { verb, rest, .. }, subjects) in questions {
         let verb = match verb {
+            // What has no subject is a sentence by itself.
+            "holds" if rest.is_empty() => "",
             _ if subjects.len() == 1 => verb,
             "is" => "are",
             "has" => "have",

@@ -116,7 +116,7 @@
   const drawWalk = () => {
     const walks = states.length > 1;
     at("walk-text").textContent = walks
-      ? "The black line is what the rest of the plan costs, the true cost. The others are lower bounds; the shaded area is what the chosen one misses."
+      ? "The strong line is what the rest of the plan costs, the true cost. The others are lower bounds; the shaded area is what the chosen one misses."
       : "There is one state to look at.";
     document.querySelector(".stepper").hidden = !walks;
     at("slider").max = states.length - 1;
