@@ -134,7 +134,11 @@ impl Partitioners {
             self.others.iter_mut().map(|partitioner| split(&mut **partitioner)).collect();
         splits.push(split(&mut self.ocp));
         let divisor = self.ocp.abstractions().divisor() as f64;
-        let Bounds { lower, upper } = self.ocp.bounds();
+        let Bounds { lower, upper } = match splits.last() {
+            Some(Some(_)) => self.ocp.bounds(),
+            // What it knows is of another state.
+            _ => Bounds { lower: 0.0, upper: f64::INFINITY },
+        };
         // Any partitioning shows that the best is not worse.
         let best = splits.iter().flatten().map(Split::value).fold(lower * divisor, f64::max);
         let optimum = Bounds { lower: best, upper: (upper * divisor).max(best) };

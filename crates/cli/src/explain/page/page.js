@@ -66,7 +66,7 @@
     const most = Math.max(1, ...states.map((s) => s.true_cost));
     const x = (step) => left + (width - left - right) * step / last;
     const y = (cost) => height - bottom - (height - top - bottom) * cost / most;
-    const points = (value) => states.filter((s) => value(s) !== null).map((s) => `${x(s.step).toFixed(1)} ${y(value(s)).toFixed(1)}`);
+    const points = (value, where = value) => states.filter((s) => where(s) !== null).map((s) => `${x(s.step).toFixed(1)} ${y(value(s)).toFixed(1)}`);
     const path = (value) => `M${points(value).join("L")}`;
     const valueOf = (i) => (s) => s.splits[i] ? s.splits[i].value : null;
     const truth = (s) => s.true_cost;
@@ -83,7 +83,7 @@
     }
     svg.append(make("text", { x: width - right, y: height - 3, "text-anchor": "end" }, "steps of the plan"));
     const chosen = valueOf(view.split);
-    svg.append(make("path", { class: "missing", d: `${path(truth)}L${points(chosen).reverse().join("L")}Z` }));
+    svg.append(make("path", { class: "missing", d: `M${[...points(truth, chosen), ...points(chosen).reverse()].join("L")}Z` }));
     partitionings.forEach((_, i) => svg.append(make("path", {
       class: `curve c${i} ${i === view.split ? "on" : "faint"}`, d: path(valueOf(i)), "stroke-dasharray": dash(i),
     })));
@@ -118,6 +118,7 @@
     at("walk-text").textContent = walks
       ? "The strong line is what the rest of the plan costs, the true cost. The others are lower bounds; the shaded area is what the chosen one misses."
       : "There is one state to look at.";
+    if (data.left_out.states) at("walk-text").textContent += ` ${plural(data.left_out.states, "state is", "states are")} left out.`;
     document.querySelector(".stepper").hidden = !walks;
     at("slider").max = states.length - 1;
     at("slider").value = view.state;
