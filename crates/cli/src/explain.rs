@@ -1,23 +1,33 @@
 //! `apportion explain`: what the planner sees of a task.
 
-mod split;
+mod data;
+mod names;
+mod page;
+mod splits;
+mod walk;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lcp::graph::draw::{self, DrawOptions};
 use lcp::graph::{GraphKind, TaskGraph};
-use planner::abstraction::Pattern;
+use planner::abstraction::{Abstractions, Pattern};
+use planner::partition::Bounds;
 use planner::task::{Task, Value, VarId};
+use planner::work::Budget;
 
 use crate::console::visible;
 use crate::exit::{Exit, Failure};
+use crate::heuristic::{ComponentArgs, HeuristicOptions, Name};
 use crate::input::TaskArgs;
 use crate::learned::LearnedArgs;
 use crate::output::{Output, parse_path};
-use crate::watch::{LimitArgs, Options, Run, Verbosity};
+use crate::watch::{LimitArgs, Options, Phase, Run, Verbosity};
+use data::Page;
+use splits::{Partitioners, Split};
+use walk::{Found, find_plan, walk};
 
-/// Show what the planner sees of a task: its variables, and its graph as a picture.
+/// Show what the planner sees of a task: its variables, its graph as a picture, its bounds as a page.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("eager", |arg| arg.hide(true)))]
 #[command(mut_arg("train_share", |arg| arg.hide(true)))]
@@ -41,13 +51,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "\"NAME ARGS\"")]
     apply: Vec<String>,
 
-    /// Compare the bounds of uniform, scp, ocp and lcp at the state
+    /// Compare the bounds of partitionings (uniform, scp, lagrangian, lcp, ocp) at the state
     #[arg(long)]
     bounds: bool,
 
-    /// Draw how lcp splits the costs among the patterns into this file (implies --bounds)
-    #[arg(long, value_name = "FILE.html|FILE.svg", value_parser = parse_path)]
-    split: Option<PathBuf>,
+    /// Write a page that walks along an optimal plan and shows at each state how the costs are
+    /// split, which components carry the bound, and where it falls short (implies --bounds)
+    #[arg(long, value_name = "FILE.html", value_parser = parse_path)]
+    page: Option<PathBuf>,
+
+    #[command(flatten)]
+    among: ComponentArgs,
 
     #[command(flatten)]
     learned: LearnedArgs,
@@ -64,23 +78,111 @@ const EXAMPLES: &str = "\
 Examples:
   apportion explain domain.pddl problem.pddl
   apportion explain domain.pddl problem.pddl --graph graph.svg --pattern 0,3
-  apportion explain domain.pddl problem.pddl --bounds";
+  apportion explain domain.pddl problem.pddl --page page.html --time-limit 1m
+  apportion explain domain.pddl problem.pddl --bounds --components patterns,cartesian
+
+Half of the time limit (a minute without one) goes into the plan that the page walks along; if none
+is found, the page shows the first state alone.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let run = Run::start(Options::new(&args.limits, Verbosity::Quiet))?;
-    for file in [&args.graph, &args.split].into_iter().flatten() {
+    let run = Run::start(Options::new(&args.limits, Verbosity::Progress))?;
+    for file in [&args.graph, &args.page].into_iter().flatten() {
         Output::File(file.clone()).prepare()?;
     }
-    let task = args.task.read(&|| run.reached())?.task;
-    let state = progress(&task, &args.apply)?;
-    print_variables(&task, &state);
+    let input = args.task.read(&|| run.reached())?;
+    let title = args.title(input.domain_name());
+    let mut task = input.task;
+    task.initial = progress(&task, &args.apply)?;
+    print_variables(&task, &task.initial);
     if let Some(file) = &args.graph {
-        draw(&args, &task, &state, file)?;
+        draw(&args, &task, &task.initial, file)?;
     }
-    if args.bounds || args.split.is_some() {
-        split::explain(&task, &state, &args.learned, args.split.as_deref(), run)?;
+    if args.bounds || args.page.is_some() {
+        explain_bounds(&args, title, &task, run)?;
     }
     Ok(Exit::Success.into())
+}
+
+/// Prints the bounds at the initial state; writes the page, if it is asked for.
+fn explain_bounds(
+    args: &Args,
+    title: String,
+    task: &Task,
+    run: &'static Run,
+) -> anyhow::Result<()> {
+    run.enter(Phase::Preprocess);
+    let left = run.resources().beside(task);
+    let note = &mut |note| eprintln!("{note}");
+    let abstractions = args.among.abstractions(task, &left, note);
+    let is_dead_end = abstractions.is_dead_end(&task.initial);
+    if is_dead_end {
+        println!("{DEAD_END}");
+        let Some(file) = &args.page else { return Ok(()) };
+        let found = Found::Unsolvable;
+        let page = Page::new(title, task, &abstractions, &found, &[], &[]);
+        return Output::File(file.clone()).write(&page::html(&page.with_note(DEAD_END))?);
+    }
+    let mut partitioners = Partitioners::new(task, &abstractions, &args.learned, &left)?;
+    let names = partitioners.names();
+    let Some(file) = &args.page else {
+        run.enter(Phase::Explain(1, 1));
+        let look = partitioners.look(&task.initial, &mut Budget::unlimited());
+        let values = look.splits.iter().map(|split| split.as_ref().map(Split::value));
+        print_bounds(&abstractions, &names, values, look.optimum);
+        return Ok(());
+    };
+    let found = {
+        let options = HeuristicOptions::usual(args.learned.clone());
+        let mut heuristic = options.build(Name::Auto, task, &run.resources(), note)?;
+        find_plan(task, &mut *heuristic, run)
+    };
+    let plan = match &found {
+        Found::Plan(plan) => Some(plan),
+        _ => None,
+    };
+    let stops = walk(task, plan, &abstractions, &mut partitioners, run);
+    let values = stops[0].shares.iter().map(|shares| shares.as_ref().map(|shares| shares.value));
+    print_bounds(&abstractions, &names, values, stops[0].optimum);
+    if let Some(plan) = plan {
+        println!("The cheapest plan costs {}.", plan.cost);
+    }
+    let page = Page::new(title, task, &abstractions, &found, &names, &stops);
+    Output::File(file.clone()).write(&page::html(&page)?)
+}
+
+const DEAD_END: &str = "The state is a dead end: some component cannot reach the goal.";
+
+fn print_bounds(
+    abstractions: &Abstractions,
+    names: &[&str],
+    values: impl Iterator<Item = Option<f64>>,
+    optimum: Bounds,
+) {
+    println!("{} components; the bound of each partitioning at the state:", abstractions.len());
+    for (name, value) in names.iter().zip(values) {
+        let Some(value) = value else { continue };
+        let share = match optimum.upper > 0.0 && optimum.upper.is_finite() {
+            true => format!("  {:.1} %", 100.0 * value / optimum.upper),
+            false => String::new(),
+        };
+        println!("  {name:<10} {value:.2}{share}");
+    }
+    if optimum.upper.is_finite() {
+        println!("No partitioning among these components has a bound above {:.2}.", optimum.upper);
+    }
+}
+
+impl Args {
+    /// What the page is called: the domain, if it is known, and the task's file without its folder.
+    fn title(&self, domain: Option<&str>) -> String {
+        let mut title = domain.map_or_else(String::new, |domain| format!("{domain} "));
+        let name = self.task.files.last().and_then(|file| file.file_stem());
+        title += &name.unwrap_or_default().to_string_lossy();
+        if !self.apply.is_empty() {
+            title += &format!(", after {}", self.apply.join(", "));
+        }
+        title
+    }
 }
 
 /// The state after applying the named operators to the initial state.

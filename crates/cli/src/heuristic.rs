@@ -106,6 +106,19 @@ pub(crate) struct HeuristicOptions {
     /// When partitionings are made [default: stored for uniform and lagrangian, else every-state]
     #[arg(long = "use", value_enum, value_name = "HOW")]
     pub(crate) usage: Option<Use>,
+    #[command(flatten)]
+    pub(crate) among: ComponentArgs,
+    /// How much work gzocp puts into orders of the projections: about this much time, counted so
+    /// that runs can be repeated
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
+    pub(crate) gzocp_time: Duration,
+    #[command(flatten)]
+    pub(crate) learned: LearnedArgs,
+}
+
+/// What costs are divided among.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct ComponentArgs {
     /// The projections: all interesting patterns of at most N variables (systematic:N), those that
     /// add to the ones before them (chosen), or those that grow where plans fail (cegar); the last
     /// two with about TIME of work, as in chosen:3s [default TIME: 1.5s]; several separated by
@@ -128,12 +141,6 @@ pub(crate) struct HeuristicOptions {
     /// Leave out patterns with more abstract states than this
     #[arg(long, value_name = "N", default_value_t = PatternLimits::default().states)]
     pub(crate) max_pattern_states: usize,
-    /// How much work gzocp puts into orders of the projections: about this much time, counted so
-    /// that runs can be repeated
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
-    pub(crate) gzocp_time: Duration,
-    #[command(flatten)]
-    pub(crate) learned: LearnedArgs,
 }
 
 /// Where patterns come from.
@@ -194,6 +201,18 @@ impl HeuristicArgs {
 }
 
 impl HeuristicOptions {
+    /// The defaults, but for what is learned.
+    pub(crate) fn usual(learned: LearnedArgs) -> HeuristicOptions {
+        let PatternLimits { patterns, states, .. } = PatternLimits::default();
+        let among = ComponentArgs {
+            patterns: vec![Patterns::Systematic(2)],
+            components: None,
+            max_patterns: patterns,
+            max_pattern_states: states,
+        };
+        HeuristicOptions { usage: None, among, gzocp_time: Duration::ZERO, learned }
+    }
+
     /// Builds a heuristic for a task within what memory there is.
     pub(crate) fn build<'t>(
         &self,
@@ -217,9 +236,9 @@ impl HeuristicOptions {
         }
         let resources = &resources.beside(task);
         let memory_limit = resources.memory_bytes;
-        let abstractions = self.abstractions(task, resources, note);
-        if abstractions.is_empty() && self.max_patterns > 0 {
-            let why = if self.kinds().contains(&Kind::Patterns) {
+        let abstractions = self.among.abstractions(task, resources, note);
+        if abstractions.is_empty() && self.among.max_patterns > 0 {
+            let why = if self.among.kinds().contains(&Kind::Patterns) {
                 "No pattern fits into the memory"
             } else {
                 "There is no Cartesian abstraction"
@@ -233,7 +252,7 @@ impl HeuristicOptions {
                 let config = self.learned.auto_config(task, resources)?;
                 let auto = Auto::new(task, &abstractions, config);
                 let stored = stored_config(memory_limit);
-                if self.components.is_some() {
+                if self.among.components.is_some() {
                     return Ok(Box::new(Stored::new(auto, stored)));
                 }
                 let config = components_config(memory_limit);
@@ -289,13 +308,28 @@ impl HeuristicOptions {
         })
     }
 
+    /// A heuristic that uses the partitioner as asked for, or else in its usual way.
+    pub(crate) fn place<P: Partitioner + 'static>(
+        &self,
+        partitioner: P,
+        usual: Use,
+        memory_limit: Option<usize>,
+    ) -> Box<dyn Heuristic> {
+        match self.usage.unwrap_or(usual) {
+            Use::EveryState => Box::new(EveryState::new(partitioner)),
+            Use::Stored => Box::new(Stored::new(partitioner, stored_config(memory_limit))),
+        }
+    }
+}
+
+impl ComponentArgs {
     /// The kinds of components asked for.
-    fn kinds(&self) -> &[Kind] {
+    pub(crate) fn kinds(&self) -> &[Kind] {
         self.components.as_deref().unwrap_or(&[Kind::Patterns])
     }
 
     /// The components asked for, as far as there is memory for them.
-    fn abstractions(
+    pub(crate) fn abstractions(
         &self,
         task: &Task,
         resources: &Resources,
@@ -325,23 +359,10 @@ impl HeuristicOptions {
         }
         Abstractions::of(task, components)
     }
-
-    /// A heuristic that uses the partitioner as asked for, or else in its usual way.
-    pub(crate) fn place<P: Partitioner + 'static>(
-        &self,
-        partitioner: P,
-        usual: Use,
-        memory_limit: Option<usize>,
-    ) -> Box<dyn Heuristic> {
-        match self.usage.unwrap_or(usual) {
-            Use::EveryState => Box::new(EveryState::new(partitioner)),
-            Use::Stored => Box::new(Stored::new(partitioner, stored_config(memory_limit))),
-        }
-    }
 }
 
 /// The projections to patterns from these sources, as far as there is memory for them.
-pub(crate) fn projections(
+fn projections(
     task: &Task,
     sources: &[Patterns],
     limits: &PatternLimits,

@@ -79,6 +79,11 @@ impl TaskArgs {
 }
 
 impl Input {
+    /// The name of the domain, if the task comes from PDDL.
+    pub(crate) fn domain_name(&self) -> Option<&str> {
+        self.pddl.as_ref().map(|(domain, _)| &*domain.name)
+    }
+
     /// Executes a plan before anybody sees it, by code that shares nothing with the search: on the
     /// finite-domain task, and on the PDDL task if there is one.
     /// `text` is the plan as its file will hold it.

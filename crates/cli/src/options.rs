@@ -29,7 +29,7 @@ const USED_BY: [(&str, &[Name]); 13] = [
 /// Options that a command has a use for only under a condition on others: command, options, whether
 /// the condition holds, and what it asks for.
 type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
-const CONDITIONS: [Condition; 6] = [
+const CONDITIONS: [Condition; 8] = [
     (
         "plan",
         &["train-share"],
@@ -47,9 +47,31 @@ const CONDITIONS: [Condition; 6] = [
     ("evaluate", &["walk"], |given| given.has("states"), "--states"),
     (
         "explain",
-        &["model", "continue-training", "refine", "softmax", "seed"],
-        |given| given.has("bounds") || given.has("split"),
-        "--bounds or --split",
+        &[
+            "patterns",
+            "max-patterns",
+            "max-pattern-states",
+            "components",
+            "model",
+            "continue-training",
+            "refine",
+            "softmax",
+            "seed",
+        ],
+        |given| given.has("bounds") || given.has("page"),
+        "--bounds or --page",
+    ),
+    (
+        "explain",
+        &["continue-training", "refine", "softmax"],
+        |given| !given.values("components").any(|kind| kind == "cartesian"),
+        "projections only: networks do not know Cartesian abstractions",
+    ),
+    (
+        "explain",
+        &["model", "seed"],
+        |given| given.has("page") || !given.values("components").any(|kind| kind == "cartesian"),
+        "--page, or projections only: networks do not know Cartesian abstractions",
     ),
 ];
 
@@ -80,14 +102,23 @@ impl Given<'_> {
         self.matches.get_raw(argument.get_id().as_str())?.next()?.to_str()
     }
 
-    /// The heuristics chosen; `explain` shows lcp.
+    /// The values of an option that takes several.
+    fn values(&self, option: &str) -> impl Iterator<Item = &str> {
+        let mut arguments = self.command.get_arguments();
+        let argument = arguments.find(|argument| argument.get_long() == Some(option));
+        let given = argument.and_then(|argument| self.matches.get_raw(argument.get_id().as_str()));
+        let values = given.into_iter().flatten().filter_map(|value| value.to_str());
+        values.flat_map(|value| value.split(','))
+    }
+
+    /// The heuristics chosen; `explain` compares partitionings along a plan that auto finds.
     fn heuristics(&self) -> Vec<Name> {
         match self.command.get_name() {
             "plan" => self.matches.get_many("heuristic").unwrap_or_default().copied().collect(),
             "evaluate" => {
                 self.matches.get_many("heuristics").unwrap_or_default().copied().collect()
             }
-            _ => vec![Lcp],
+            _ => vec![Auto, Uniform, Scp, Ocp, Lagrangian, Lcp],
         }
     }
 
@@ -218,6 +249,10 @@ mod tests {
             "explain x.sas --seed 3",
             "explain x.sas --bounds --eager",
             "explain x.sas --bounds --train-share 0.1",
+            "explain x.sas --patterns systematic:1",
+            "explain x.sas --graph g.svg --components cartesian",
+            "explain x.sas --bounds --components patterns,cartesian --refine 3",
+            "explain x.sas --bounds --components cartesian --seed 3",
         ];
         for line in useless {
             assert!(complaint(line).is_some(), "{line}");
@@ -227,7 +262,8 @@ mod tests {
             "plan x.sas --heuristic lcp --model m --continue-training --seed 3",
             "plan x.sas --heuristic auto --model m --seed 3",
             "evaluate x.sas --heuristics blind,scp --use stored --states 5 --walk 7 --seed 3",
-            "explain x.sas --split s.svg --refine 3 --seed 3",
+            "explain x.sas --page s.html --refine 3 --seed 3",
+            "explain x.sas --page s.html --components patterns,cartesian --max-patterns 9",
         ];
         for line in useful {
             assert_eq!(complaint(line), None, "{line}");

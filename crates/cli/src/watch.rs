@@ -74,6 +74,8 @@ impl Options {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub(crate) enum Verbosity {
     Quiet,
+    /// Only that something is going on, if it takes long.
+    Progress,
     Normal,
     Verbose,
 }
@@ -84,6 +86,8 @@ pub(crate) enum Phase {
     Translate,
     Preprocess,
     Search,
+    /// The state of a plan that is being explained, and how many there are.
+    Explain(usize, usize),
 }
 
 /// The run of this process; there is one.
@@ -165,6 +169,12 @@ impl Run {
         }
     }
 
+    /// When this share of the time limit is over, if there is one.
+    pub(crate) fn deadline_at(&self, share: f64) -> Option<Instant> {
+        let limit = self.options.time_limit?;
+        self.started.checked_add(limit.mul_f64(share))
+    }
+
     /// What may be used in all.
     pub(crate) fn resources(&self) -> Resources {
         Resources { time: self.options.time_limit, memory_bytes: self.memory_limit() }
@@ -202,7 +212,7 @@ impl Run {
     /// Says something on the way, unless the run is to be quiet.
     pub(crate) fn say(&self, text: &str) {
         match self.options.verbosity {
-            Verbosity::Quiet => {}
+            Verbosity::Quiet | Verbosity::Progress => {}
             _ if self.json_on_stdout() => print(std::io::stderr(), text),
             _ => print(std::io::stdout(), text),
         }
@@ -263,7 +273,7 @@ impl Run {
         self.claim_end();
         let report = self.final_report(status, status.exit(), None);
         self.write_json(&report);
-        if self.options.verbosity != Verbosity::Quiet {
+        if self.options.verbosity >= Verbosity::Normal {
             // Not through std's handles: another thread may hold their locks for ever.
             let to = if self.json_on_stdout() { libc::STDERR_FILENO } else { libc::STDOUT_FILENO };
             write_raw(to, &report.log());
@@ -364,7 +374,7 @@ impl Known {
         *match self.phase {
             Phase::Translate => &mut self.report.translate_s,
             Phase::Preprocess => &mut self.report.preprocess_s,
-            Phase::Search => &mut self.report.search_s,
+            Phase::Search | Phase::Explain(..) => &mut self.report.search_s,
         } += seconds;
     }
 }
@@ -401,6 +411,7 @@ impl ProgressLine {
         let doing = match phase {
             Phase::Translate => "translating".to_string(),
             Phase::Preprocess => "building the heuristic".to_string(),
+            Phase::Explain(state, of) => format!("state {state} of {of}: splitting the costs"),
             Phase::Search => {
                 format!(
                     "f ≥ {}, {expanded} expanded, {:.0} states/s",

@@ -11,7 +11,7 @@ const MAY_USE: [(&str, &[&str]); 7] = [
     ("lcp", &["planner", "svg"]),
     ("train", &["lcp", "planner", "svg"]),
     ("cuda", &["lcp"]),
-    ("cli", &["cuda", "experiment", "lcp", "planner", "svg", "train"]),
+    ("cli", &["cuda", "experiment", "lcp", "planner", "train"]),
 ];
 
 fn root() -> std::path::PathBuf {

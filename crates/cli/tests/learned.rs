@@ -1,4 +1,4 @@
-//! The learned heuristic and `explain` on the command line.
+//! The learned heuristic on the command line.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -49,21 +49,5 @@ fn a_file_that_is_no_model_is_an_input_error() {
         assert_eq!(output.status.code(), Some(31));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains(message) && stderr.contains(model), "{stderr}");
-    }
-}
-
-#[test]
-fn explain_draws_the_split() {
-    let folder = tempfile::tempdir().expect("a folder for pictures");
-    let [domain, problem] = towers();
-    for file in ["split.svg", "split.html"] {
-        let output = apportion(&["explain", &domain, &problem, "--split", file], folder.path());
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        for name in ["uniform", "scp", "ocp", "lcp"] {
-            assert!(stdout.contains(name), "{stdout}");
-        }
-        let picture = std::fs::read_to_string(folder.path().join(file)).expect("a picture");
-        assert!(picture.contains("<svg") && picture.contains("</svg>"));
     }
 }

@@ -1,8 +1,6 @@
 //! The report in headless Chromium: no error, plots with marks, names on hover, nothing wider than the screen.
 
-use std::path::Path;
-use std::process::Command;
-
+use crate::chromium::{LOOKS, chromium, found, open};
 use crate::fixture::{Fixture, succeed};
 
 /// A script that looks at the page as a reader would, and writes down what it found.
@@ -28,40 +26,6 @@ window.addEventListener("load", () => {
 });
 </script></body>"#;
 
-/// Whether this is a CI machine, where nothing may be skipped.
-fn must_run() -> bool {
-    std::env::var_os("CI").is_some()
-}
-
-fn chromium() -> Option<&'static str> {
-    let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
-        Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success())
-    });
-    if found.is_none() {
-        assert!(!must_run(), "Chromium is missing");
-        eprintln!("SKIPPED: Chromium is not installed, so the report is not looked at");
-    }
-    found
-}
-
-/// Opens a page; returns its document after scripts ran, and what was said on the console.
-fn open(chromium: &str, page: &Path, size: &str, more: &[&str]) -> (String, String) {
-    let profile = tempfile::tempdir().unwrap();
-    let output = Command::new(chromium)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--enable-logging=stderr", "--virtual-time-budget=2000", "--dump-dom"])
-        .arg(format!("--window-size={size}"))
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .args(more)
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .unwrap();
-    let log = String::from_utf8_lossy(&output.stderr);
-    let console: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-    (String::from_utf8_lossy(&output.stdout).into_owned(), console.join("\n"))
-}
-
 #[test]
 fn the_report_works_in_a_browser() {
     let Some(chromium) = chromium() else { return };
@@ -72,16 +36,10 @@ fn the_report_works_in_a_browser() {
     let probed = fixture.path("probed.html");
     std::fs::write(&probed, page.replace("</body>", PROBE)).unwrap();
 
-    let dark = ["--blink-settings=preferredColorScheme=0"];
-    for (size, more) in [("1280,900", &[][..]), ("1280,900", &dark[..]), ("500,900", &[][..])] {
+    for (size, more) in LOOKS {
         let (document, console) = open(chromium, &probed, size, more);
         assert_eq!(console, "", "{size}: the console must stay empty");
-        let found = document
-            .split_once("data-found=\"")
-            .and_then(|(_, rest)| rest.split_once('"'))
-            .map(|(json, _)| json.replace("&quot;", "\""))
-            .unwrap_or_else(|| panic!("the probe did not run in {document}"));
-        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        let found = found(&document);
         let number = |name: &str| found[name].as_f64().unwrap();
         // Expansions and time of two pairs, and the published figure beside ours.
         assert!(number("marks") >= 24.0, "{found}");

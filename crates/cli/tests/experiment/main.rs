@@ -3,6 +3,8 @@
 //! A shell script stands in for the planner, so that what is tested is the experiment, in seconds.
 
 mod browser;
+#[path = "../common/browser.rs"]
+mod chromium;
 mod failures;
 mod fixture;
 mod report;

@@ -4,10 +4,10 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::PAGE_STYLE;
 use super::document::{Block, Document, Section, Table};
-use super::plot::{PALETTE, Plot};
+use super::plot::Plot;
 
-const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
 pub(crate) fn page(document: &Document) -> String {
@@ -21,7 +21,7 @@ pub(crate) fn page(document: &Document) -> String {
                     content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
                 link rel="icon" href="data:,";
                 title { (document.title) }
-                style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) }
+                style { (PreEscaped(PAGE_STYLE)) }
             }
             body {
                 header {

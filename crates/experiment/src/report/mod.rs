@@ -24,6 +24,9 @@ use crate::session::parse_setting;
 use crate::statistics::Results;
 use crate::{csv, import};
 
+/// The style of pages: colours for light and dark, text, tables, legends; for phones, too.
+pub const PAGE_STYLE: &str = concat!(include_str!("palette.css"), include_str!("report.css"));
+
 /// What to report, and where.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Request {

@@ -20,7 +20,7 @@ use super::pattern::Pattern;
 use super::saturation::Saturation;
 use super::transitions::{Digit, End, Mentions, Radix, Step, Transitions, num_stored};
 use crate::csr::Csr;
-use crate::task::{OpId, Task, Value, VarId, index_type};
+use crate::task::{Fact, OpId, Task, Value, VarId, index_type};
 
 index_type!(/** Index of a label of one component. */ LabelId);
 
@@ -30,7 +30,12 @@ pub(super) enum Shape {
     /// By their values on a pattern.
     Pattern(Pattern),
     /// By the set of states that they are in.
-    Cartesian(SplitTree),
+    Cartesian {
+        /// Finds the set.
+        tree: SplitTree,
+        /// The facts that distances lead to.
+        subgoal: Vec<Fact>,
+    },
 }
 
 /// Pairs of abstract states, and the operators that lead from one to the other in each of them.
@@ -127,7 +132,16 @@ impl Component {
     pub fn pattern(&self) -> Option<&Pattern> {
         match &self.shape {
             Shape::Pattern(pattern) => Some(pattern),
-            Shape::Cartesian(_) => None,
+            Shape::Cartesian { .. } => None,
+        }
+    }
+
+    /// The facts that a Cartesian abstraction counts the cost of: goals, or a landmark.
+    /// None for a projection, which is about whatever the goal says of its variables.
+    pub fn subgoal(&self) -> Option<&[Fact]> {
+        match &self.shape {
+            Shape::Pattern(_) => None,
+            Shape::Cartesian { subgoal, .. } => Some(subgoal),
         }
     }
 
@@ -135,7 +149,7 @@ impl Component {
     pub fn variables(&self) -> Vec<VarId> {
         match &self.shape {
             Shape::Pattern(pattern) => pattern.variables().to_vec(),
-            Shape::Cartesian(tree) => tree.variables(),
+            Shape::Cartesian { tree, .. } => tree.variables(),
         }
     }
 
@@ -152,7 +166,7 @@ impl Component {
                 let digits = pattern.variables().iter().zip(&self.radix.digits);
                 digits.map(|(var, digit)| state[var.index()] * digit.place).sum()
             }
-            Shape::Cartesian(tree) => tree.set_of(state),
+            Shape::Cartesian { tree, .. } => tree.set_of(state),
         }
     }
 
@@ -333,7 +347,7 @@ impl Component {
             + self.forward.memory_bytes()
             + match &self.shape {
                 Shape::Pattern(_) => 0,
-                Shape::Cartesian(tree) => tree.memory_bytes(),
+                Shape::Cartesian { tree, .. } => tree.memory_bytes(),
             }
     }
 }

@@ -123,7 +123,9 @@ fn component(refinement: Refinement<'_>) -> Component {
     }
     let num_states = refinement.len() as u32;
     let goals = (0..num_states).filter(|&set| refinement.graph.is_goal(set)).collect();
-    Component::from_groups(Shape::Cartesian(refinement.tree), num_states, goals, groups)
+    let shape =
+        Shape::Cartesian { subgoal: refinement.subtask.goal.clone(), tree: refinement.tree };
+    Component::from_groups(shape, num_states, goals, groups)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(super) struct Subtask {
 /// An abstraction under refinement.
 pub(super) struct Refinement<'t> {
     task: &'t Task,
-    subtask: &'t Subtask,
+    pub(super) subtask: &'t Subtask,
     sets: Sets,
     pub(super) tree: SplitTree,
     places: Vec<Option<Place>>,
