@@ -193,6 +193,7 @@ mod tests {
             "memory-limit",
             "plan-file",
             "json",
+            "progress",
             "quiet",
             "verbose",
             "help",
