@@ -218,7 +218,7 @@ class Experiment:
             f"{len(there)} of {self.total} runs have results; {len(lost)} lost, {len(twice)} twice, "
             f"{len(other)} different; report {'made' if report else 'MISSING'}"
         )
-        for names in (lost, twice, other):
+        for names in (lost, twice, other, scratch):
             for name in names[:5]:
                 print("  ", name)
         faults = lost or twice or other or scratch or not report or len(here) != self.total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from apportion._results import Progress, Result, Status
+from apportion._results import Phase, Progress, Result, Status
 
 #: Longer plans are cut in the middle.
 MOST_STEPS = 60
@@ -28,7 +28,7 @@ def show(result: Result) -> str:
     elif result.bound is not None and result.status is not Status.UNSOLVABLE:
         facts.append(f"no plan costs less than {result.bound}")
     facts.append(f"{result.statistics.get('expanded', 0):,} states expanded")
-    facts.append(f"{result.statistics.get('total_s', 0.0):.2f} s")
+    facts.append(f"{result.statistics.get('total_s', 0.0):.3g} s")
     notes = "".join(f"<div>{escape(note)}</div>" for note in result.notes)
     return (
         f"<div>{' · '.join(facts)}</div>{notes}"
@@ -53,7 +53,8 @@ def _table(result: Result) -> str:
             f'<td style="text-align:left">{escape(action.name)}</td>'
             f'<td style="text-align:left">{arguments}</td></tr>'
         )
-    head = "<tr><th></th><th>action</th><th>arguments</th></tr>"
+    left = 'style="text-align:left"'
+    head = f"<tr><th></th><th {left}>action</th><th {left}>arguments</th></tr>"
     return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
 
@@ -62,7 +63,7 @@ WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 320, 160, 44, 34, 14, 12
 
 def _picture(result: Result) -> str:
     """The lower bound as steps over time, with the cost above it, as SVG."""
-    points = _rises(result.progress)
+    points = _rises(result.progress, result.statistics.get("initial_h"))
     if not points:
         return ""
     end = max(result.progress[-1].seconds, 1e-6)
@@ -109,10 +110,13 @@ def _text(x: float, y: float, anchor: str, text: str) -> str:
     )
 
 
-def _rises(progress: tuple[Progress, ...]) -> list[tuple[float, int]]:
-    """When the bound rose, and to what."""
+def _rises(progress: tuple[Progress, ...], initial: int | None) -> list[tuple[float, int]]:
+    """When the bound rose, and to what; a search begins with the value of the initial state."""
     points: list[tuple[float, int]] = []
     for line in progress:
-        if line.bound is not None and (not points or line.bound > points[-1][1]):
-            points.append((line.seconds, line.bound))
+        bound = line.bound
+        if bound is None and line.phase is Phase.SEARCH:
+            bound = initial
+        if bound is not None and (not points or bound > points[-1][1]):
+            points.append((line.seconds, bound))
     return points
