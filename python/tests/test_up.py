@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import warnings
 from fractions import Fraction
 from typing import Any
@@ -204,3 +205,26 @@ def test_example() -> None:
     example = Path(__file__).resolve().parents[2] / "examples/python/unified_planning_engine.py"
     shown = runpy.run_path(str(example), run_name="__main__")
     assert shown["result"].status is Status.SOLVED_OPTIMALLY
+
+
+def test_a_race_leaves_no_process() -> None:
+    """unified-planning ends the slower of several engines by killing its process."""
+    from pathlib import Path
+
+    def planners() -> int:
+        lines = []
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                lines.append(entry.read_bytes())
+            except OSError:
+                continue
+        return sum(b"--parent\0" in line for line in lines)
+
+    params: list[dict[str, Any]] = [{"heuristic": "blind"}, {"heuristic": "auto"}]
+    with OneshotPlanner(names=["apportion", "apportion"], params=params) as planner:
+        result = planner.solve(wide())
+    assert result.status is Status.SOLVED_OPTIMALLY and len(result.plan.actions) == 30
+    end = time.monotonic() + 5
+    while planners() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert planners() == 0

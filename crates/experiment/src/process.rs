@@ -100,6 +100,9 @@ impl<'a> Executor<'a> {
         if let Some(Value::String(message)) = result.get_mut("message") {
             *message = without_paths(run, message);
         }
+        if let Some(Value::String(file)) = result.get_mut("error").and_then(|e| e.get_mut("file")) {
+            *file = without_paths(run, file);
+        }
         let stderr_tail = stderr_tail.map(|text| without_paths(run, &text));
         Ok(Some(Record {
             format: FORMAT,

@@ -205,6 +205,7 @@ pub(crate) fn left_to_do(
 ) -> Result<Vec<Run>> {
     let folder = request.folder(experiment);
     prepare(experiment, &mut runs, request, 1, notify)?;
+    remove_abandoned(folder)?;
     let go_on = AtomicBool::new(false);
     let executor = Executor::new(program, folder.join("scratch-submit"), &go_on)?;
     if !request.redo.is_empty() {
@@ -219,6 +220,20 @@ pub(crate) fn left_to_do(
     preflight::try_configurations(&left, &done, &executor)?;
     let _ = std::fs::remove_dir(&executor.scratch);
     Ok(left)
+}
+
+/// Removes the scratch folders of processes that were killed: whoever is alive holds a lock.
+fn remove_abandoned(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(part) = name.strip_prefix("scratch-") else { continue };
+        let results = folder.join(format!("runs-{part}.jsonl"));
+        if results.exists() && ResultFile::open(results).is_ok() {
+            std::fs::remove_dir_all(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Leaves out runs without a model where that is asked for, and makes the folder ready.
