@@ -80,11 +80,11 @@ fn errors_have_a_place() {
         let report = json(&output.stderr);
         assert_eq!(report["exit_code"], 31);
         let message = report["message"].as_str().unwrap();
-        assert!(message.contains(":2:9: undeclared predicate"), "{message}");
+        assert!(message.contains(":2:10: undeclared predicate"), "{message}");
         let place = &report["error"];
         assert_eq!(
             (&place["file"], &place["line"], &place["column"]),
-            (&typo.into(), &2.into(), &9.into())
+            (&typo.into(), &2.into(), &10.into())
         );
         assert_eq!(place["message"], "undeclared predicate `robot-inn`");
         assert_eq!(place["hint"], "did you mean `robot-in`?");
