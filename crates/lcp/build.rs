@@ -4,7 +4,9 @@ use std::path::Path;
 use std::{env, fs};
 
 fn main() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    // Where the crate is now, which need not be where this script was compiled.
+    let root = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let folder = Path::new(&root).join("../../models");
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut models: Vec<_> = entries
@@ -12,6 +14,9 @@ fn main() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
         .collect();
     models.sort();
+    if models.is_empty() {
+        println!("cargo::warning=no models in {}: the program will ship none", folder.display());
+    }
     let mut list = String::from("&[\n");
     for model in models {
         list.push_str(&format!("    include_bytes!({:?}),\n", model.display().to_string()));

@@ -5,6 +5,9 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use planner::pddl::PddlReport;
+use serde::Serialize;
+
 /// How the process ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -49,13 +52,44 @@ pub(crate) struct Failure {
     /// The code the process ends with.
     pub(crate) exit: Exit,
     message: String,
+    place: Option<Place>,
+}
+
+/// What is wrong in an input file, and where, for programs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Place {
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) message: String,
+    pub(crate) expected: Option<String>,
+    pub(crate) hint: Option<String>,
+}
+
+impl From<&PddlReport> for Place {
+    fn from(report: &PddlReport) -> Place {
+        Place {
+            file: report.file.clone(),
+            line: report.line,
+            column: report.column,
+            message: report.message.clone(),
+            expected: report.expected.clone(),
+            hint: report.hint.clone(),
+        }
+    }
 }
 
 impl Failure {
     /// A failure with a message for the user.
     #[expect(clippy::new_ret_no_self, reason = "a failure is always part of an error chain")]
     pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> anyhow::Error {
-        anyhow::Error::new(Failure { exit, message: message.to_string() })
+        anyhow::Error::new(Failure { exit, message: message.to_string(), place: None })
+    }
+
+    /// A failure because of what stands at some place of a file.
+    pub(crate) fn at(exit: Exit, report: &PddlReport) -> anyhow::Error {
+        let place = Some(report.into());
+        anyhow::Error::new(Failure { exit, message: report.to_string(), place })
     }
 }
 
@@ -70,4 +104,9 @@ impl std::error::Error for Failure {}
 /// The exit code an error asks for; an error that asks for none is an internal one.
 pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
     error.downcast_ref::<Failure>().map_or(Exit::Internal, |failure| failure.exit)
+}
+
+/// The place of a file that an error speaks of, if it does.
+pub(crate) fn place_of(error: &anyhow::Error) -> Option<&Place> {
+    error.downcast_ref::<Failure>()?.place.as_ref()
 }

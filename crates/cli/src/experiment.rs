@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use experiment::slurm::{self, Submission};
 use experiment::units::show_duration;
 use experiment::{Event, Experiment, Misuse, Program, Request, Status, list_runs, report, run_all};
 
@@ -35,6 +36,21 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         program: Option<PathBuf>,
     },
+    /// Submit an experiment to a cluster: what has no result yet, and a report at the end
+    #[command(after_help = SUBMIT_EXAMPLES)]
+    Submit {
+        #[command(flatten)]
+        submission: Submission,
+        /// Program to run instead of this one, e.g. another build of it
+        #[arg(long, value_name = "FILE")]
+        program: Option<PathBuf>,
+    },
+    /// Say how many runs of an experiment are done, running, queued and missing
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status {
+        #[command(flatten)]
+        request: Request,
+    },
     /// Report the results of experiments as HTML, Markdown and CSV
     #[command(after_help = REPORT_EXAMPLES)]
     Report(report::Request),
@@ -45,6 +61,17 @@ Examples:
   apportion experiment run experiments/small.toml
   apportion experiment run experiments/small.toml --jobs 2 --results results/again";
 
+const SUBMIT_EXAMPLES: &str = "\
+Examples:
+  apportion experiment submit experiments/small.toml --slurm
+  apportion experiment submit experiments/small.toml --slurm --runs-per-task 5 --sbatch=--partition=short
+
+Runs that were lost (cancelled, killed, a node that died) are submitted by the same command again.";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  apportion experiment status experiments/small.toml";
+
 const REPORT_EXAMPLES: &str = "\
 Examples:
   apportion experiment report results/small
@@ -54,6 +81,8 @@ Examples:
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let outcome = match args.command {
         Command::Run { request, dry_run, program } => run_experiment(&request, dry_run, program),
+        Command::Submit { submission, program } => submit(&submission, program),
+        Command::Status { request } => show_state(&request),
         Command::Report(request) => write_report(&request),
     };
     // What can go wrong otherwise is in the files and folders given.
@@ -106,6 +135,52 @@ fn run_experiment(request: &Request, dry_run: bool, other: Option<PathBuf>) -> R
         return Ok(signals::exit().unwrap_or(Exit::Interrupted).into());
     }
     eprintln!("next: apportion experiment report {folder}");
+    Ok(Exit::Success.into())
+}
+
+fn submit(submission: &Submission, other: Option<PathBuf>) -> Result<ExitCode> {
+    let request = &submission.request;
+    let experiment = Experiment::read(&request.config, &request.set)?;
+    let this = std::env::current_exe().context("cannot find the program itself")?;
+    let runs = list_runs(&experiment, request, &this)?;
+    let program = other.map_or_else(|| itself(this), Program::new);
+    let mut note = |event: Event| {
+        if let Event::Note(text) = event {
+            println!("{text}");
+        }
+    };
+    let jobs = slurm::submit(&experiment, runs, submission, &program, &mut note)?;
+    for job in &jobs {
+        println!("job {}: {} runs in {} array tasks", job.job, job.runs, job.tasks);
+    }
+    if !jobs.is_empty() {
+        eprintln!("next: apportion experiment status {}", request.config.display());
+    } else if !submission.dry_run {
+        eprintln!("next: apportion experiment report {}", request.folder(&experiment).display());
+    }
+    Ok(Exit::Success.into())
+}
+
+fn show_state(request: &Request) -> Result<ExitCode> {
+    let experiment = Experiment::read(&request.config, &request.set)?;
+    let this = std::env::current_exe().context("cannot find the program itself")?;
+    let runs = list_runs(&experiment, request, &this)?;
+    let slurm::State { total, solved, unsolved, failed, running, queued, missing, reasons } =
+        slurm::state(&experiment, runs, request)?;
+    println!("{total:>7} runs");
+    for (number, what) in [
+        (solved, "done, solved"),
+        (unsolved, "done, not solved"),
+        (failed, "failed (unexplained errors)"),
+        (running, "running"),
+        (queued, "queued"),
+        (missing, "missing"),
+    ] {
+        println!("{number:>7} {what}");
+    }
+    for (reason, tasks) in reasons {
+        eprintln!("{tasks} array tasks wait: {reason}");
+    }
     Ok(Exit::Success.into())
 }
 

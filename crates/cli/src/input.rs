@@ -117,7 +117,7 @@ fn pddl_failure(error: &PddlError) -> anyhow::Error {
         PddlErrorKind::Invalid | PddlErrorKind::Warning => Exit::Input,
         PddlErrorKind::Unsupported => Exit::Unsupported,
     };
-    Failure::new(exit, error)
+    Failure::at(exit, error)
 }
 
 fn read_sas(path: &Path) -> anyhow::Result<Task> {

@@ -1,6 +1,7 @@
 //! The `apportion` command: parse the command line, run one command, print its error once.
 
 mod console;
+mod documents;
 mod evaluate;
 mod exit;
 mod experiment;
@@ -12,8 +13,10 @@ mod learned;
 mod memory;
 mod options;
 mod output;
+mod parent;
 mod plan;
 mod progress;
+mod progress_file;
 mod report;
 mod sample;
 mod signals;
@@ -25,6 +28,7 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde_json::json;
 
 pub(crate) use ::experiment::units;
 
@@ -34,8 +38,22 @@ use crate::exit::Exit;
 #[derive(Parser)]
 #[command(name = "apportion", version, about, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
+    /// Print an error as text, or as one JSON object on one line
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    error_format: ErrorFormat,
+    /// End when process PID, which started this one, ends
+    #[arg(long, value_name = "PID")]
+    parent: Option<u32>,
     #[command(subcommand)]
     command: Command,
+}
+
+/// How an error is printed.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum ErrorFormat {
+    #[default]
+    Text,
+    Json,
 }
 
 #[derive(Subcommand)]
@@ -49,6 +67,8 @@ enum Command {
     Generate(generate::Args),
     Sample(sample::Args),
     Train(train::Args),
+    Completions(documents::CompletionsArgs),
+    Man(documents::ManArgs),
 }
 
 const EXIT_CODES: &str = "\
@@ -71,6 +91,9 @@ fn main() -> ExitCode {
             };
         }
     };
+    if let Some(parent) = cli.parent {
+        parent::end_with(parent);
+    }
     let result = match cli.command {
         Command::Plan(args) => plan::run(args),
         Command::Translate(args) => translate::run(args),
@@ -81,11 +104,28 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args),
         Command::Sample(args) => sample::run(args),
         Command::Train(args) => train::run(args),
+        Command::Completions(args) => documents::completions(&args),
+        Command::Man(args) => documents::man(&args),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {}", console::visible(&format!("{error:#}")));
+        show(&error, cli.error_format);
         exit::of_error(&error).into()
     })
+}
+
+/// Prints an error, once.
+fn show(error: &anyhow::Error, format: ErrorFormat) {
+    let text = format!("{error:#}");
+    match format {
+        ErrorFormat::Text => eprintln!("error: {}", console::visible(&text)),
+        ErrorFormat::Json => {
+            let exit_code = exit::of_error(error) as u8;
+            let report = json!({
+                "exit_code": exit_code, "message": text, "error": exit::place_of(error)
+            });
+            eprintln!("{}", console::visible_json(&report.to_string()));
+        }
+    }
 }
 
 /// The command line, if every option on it means something.

@@ -224,6 +224,7 @@ mod tests {
             "memory-limit",
             "plan-file",
             "json",
+            "progress",
             "quiet",
             "verbose",
             "help",

@@ -1,6 +1,7 @@
 //! `apportion plan`: finds an optimal plan.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use planner::search::{self, Outcome, Statistics};
@@ -8,7 +9,7 @@ use planner::search::{self, Outcome, Statistics};
 use crate::exit::{self, Exit, Failure};
 use crate::heuristic::HeuristicArgs;
 use crate::input::TaskArgs;
-use crate::output::Output;
+use crate::output::{Output, parse_path};
 use crate::report::Status;
 use crate::watch::{LimitArgs, Options, Phase, Run, Verbosity};
 
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     /// Write status, plan and statistics as JSON to FILE, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
     json: Option<Output>,
+    /// Write phase, lower bound and counters as JSON lines to FILE while the run lasts
+    #[arg(long, value_name = "FILE", value_parser = parse_path)]
+    progress: Option<PathBuf>,
     /// Print the plan only
     #[arg(long, short)]
     quiet: bool,
@@ -104,6 +108,7 @@ impl Args {
         let files = self.task.files.iter().map(|file| file.display().to_string()).collect();
         Options {
             json: self.json.clone(),
+            progress: self.progress.clone(),
             files,
             heuristic: self.heuristic.name(),
             model: self.heuristic.options.learned.model_name(),

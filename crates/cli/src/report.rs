@@ -8,7 +8,7 @@ use planner::task::{Cost, Task};
 use serde::Serialize;
 
 use crate::console::visible_json;
-use crate::exit::Exit;
+use crate::exit::{Exit, Place};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -91,6 +91,8 @@ pub(crate) struct Report {
     pub(crate) exit_code: u8,
     /// What went wrong, if something did.
     pub(crate) message: Option<String>,
+    /// The place in an input file that is wrong or not supported.
+    pub(crate) error: Option<Place>,
     /// What was done otherwise than asked for or expected, for people.
     pub(crate) notes: Vec<String>,
     pub(crate) files: Vec<String>,

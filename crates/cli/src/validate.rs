@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use planner::plan::validate;
+use planner::plan::{InvalidPlan, validate};
+use serde_json::json;
 
-use crate::console::visible;
+use crate::console::{visible, visible_json};
 use crate::exit::Exit;
 use crate::input::{read_bytes, read_pddl};
+use crate::output::Output;
 
 /// Check that a plan solves a task, and what it costs
 #[derive(clap::Args)]
@@ -19,6 +21,9 @@ pub(crate) struct Args {
     problem: PathBuf,
     /// The plan file: one `(action args)` per line
     plan: PathBuf,
+    /// Write the verdict as JSON to FILE, or to standard output with `-`, instead of a sentence
+    #[arg(long, value_name = "FILE", conflicts_with = "quiet")]
+    json: Option<Output>,
     /// Print nothing: the exit code says it
     #[arg(long, short)]
     quiet: bool,
@@ -32,20 +37,40 @@ Exit codes: 0 valid, 1 not valid, 31 an input file is malformed.";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(json) = &args.json {
+        json.prepare()?;
+    }
     let (domain, problem) = read_pddl(&args.domain, &args.problem)?;
     let plan = read_bytes(&args.plan)?;
-    match validate(&domain, &problem, &String::from_utf8_lossy(&plan)) {
-        Ok(valid) => {
-            if !args.quiet {
-                println!("Plan valid: {} step(s), cost {}.", valid.length, valid.cost);
-            }
-            Ok(Exit::Success.into())
+    let verdict = validate(&domain, &problem, &String::from_utf8_lossy(&plan));
+    if let Some(file) = &args.json {
+        let (length, cost) = verdict.as_ref().ok().map(|plan| (plan.length, plan.cost)).unzip();
+        let message = verdict.as_ref().err().map(ToString::to_string);
+        let step = verdict.as_ref().err().and_then(failing_step);
+        let object = json!({
+            "valid": verdict.is_ok(), "length": length, "cost": cost, "step": step,
+            "message": message,
+        });
+        file.write(&format!("{}\n", visible_json(&object.to_string())))?;
+    } else if !args.quiet {
+        match &verdict {
+            Ok(plan) => println!("Plan valid: {} step(s), cost {}.", plan.length, plan.cost),
+            Err(error) => println!("Plan invalid: {}", visible(&error.to_string())),
         }
-        Err(error) => {
-            if !args.quiet {
-                println!("Plan invalid: {}", visible(&error.to_string()));
-            }
-            Ok(Exit::InvalidPlan.into())
-        }
+    }
+    Ok(if verdict.is_ok() { Exit::Success } else { Exit::InvalidPlan }.into())
+}
+
+/// The step that fails, counted from one; none if the plan as a whole is wrong.
+fn failing_step(error: &InvalidPlan) -> Option<usize> {
+    match *error {
+        InvalidPlan::NoSuchAction { step, .. }
+        | InvalidPlan::NotApplicable { step, .. }
+        | InvalidPlan::NoValue { step, .. } => Some(step),
+        InvalidPlan::Syntax { .. }
+        | InvalidPlan::GoalNotReached { .. }
+        | InvalidPlan::WrongCost { .. }
+        | InvalidPlan::CostTooLarge
+        | InvalidPlan::NotStratified { .. } => None,
     }
 }

@@ -9,6 +9,7 @@
 //! Invariant: the report is written once, by whoever claims the end first.
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -17,12 +18,14 @@ use std::time::{Duration, Instant};
 use experiment::machine::available_memory;
 use planner::search::{Limits, Statistics};
 use planner::translate::Interrupt;
+use serde::Serialize;
 
 use crate::console::visible;
 use crate::exit::{self, Exit};
 use crate::heuristic::Resources;
 use crate::output::Output;
 use crate::progress::CLEAR_LINE;
+use crate::progress_file::{Due, Progress, ProgressFile};
 use crate::report::{Report, Status};
 use crate::units::{parse_duration, parse_memory, show_bytes};
 use crate::{memory, signals};
@@ -33,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) json: Option<Output>,
+    /// Where progress is written for programs.
+    pub(crate) progress: Option<PathBuf>,
     pub(crate) verbosity: Verbosity,
     pub(crate) files: Vec<String>,
     pub(crate) heuristic: String,
@@ -62,6 +67,7 @@ impl Options {
             time_limit: limits.time_limit,
             memory_limit: limits.memory_limit.or_else(usual_memory_limit),
             json: None,
+            progress: None,
             verbosity,
             files: Vec::new(),
             heuristic: String::new(),
@@ -81,7 +87,8 @@ pub(crate) enum Verbosity {
 }
 
 /// What the run is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
     Translate,
     Preprocess,
@@ -96,6 +103,7 @@ pub(crate) struct Run {
     started: Instant,
     deadline: Option<Instant>,
     known: Mutex<Known>,
+    progress: Option<ProgressFile>,
     ended: AtomicBool,
 }
 
@@ -138,6 +146,7 @@ impl Run {
         if let Some(json) = &options.json {
             json.prepare()?;
         }
+        let progress = options.progress.as_deref().map(ProgressFile::create).transpose()?;
         let known = Known { phase: Phase::Translate, phase_started: started, report };
         anyhow::ensure!(RUN.get().is_none(), "a process runs one command");
         let run = RUN.get_or_init(|| Run {
@@ -145,6 +154,7 @@ impl Run {
             started,
             deadline,
             known: Mutex::new(known),
+            progress,
             ended: AtomicBool::new(false),
         });
         memory::limit(run.memory_limit().unwrap_or(usize::MAX), || {
@@ -190,6 +200,8 @@ impl Run {
         let mut known = self.known();
         known.close_phase();
         known.phase = phase;
+        drop(known);
+        self.write_progress(Due::Now);
     }
 
     /// Changes what the report says.
@@ -203,6 +215,9 @@ impl Run {
         let jump = known.report.lower_bound != Some(statistics.lower_bound);
         known.report.set_statistics(statistics);
         drop(known);
+        if jump {
+            self.write_progress(Due::Rise);
+        }
         if jump && self.options.verbosity == Verbosity::Verbose {
             let Statistics { lower_bound, evaluated, expanded, .. } = statistics;
             eprintln!("f = {lower_bound}, {evaluated} evaluated, {expanded} expanded");
@@ -253,7 +268,8 @@ impl Run {
         self.claim_end();
         let exit = exit::of_error(error);
         let status = if exit == Exit::Unsupported { Status::Unsupported } else { Status::Error };
-        let report = self.final_report(status, exit, Some(format!("{error:#}")));
+        let mut report = self.final_report(status, exit, Some(format!("{error:#}")));
+        report.error = exit::place_of(error).cloned();
         self.say(&report.last_line());
         self.write_json(&report);
     }
@@ -293,7 +309,29 @@ impl Run {
         }
     }
 
+    /// Writes a line of progress, if that is asked for and due.
+    fn write_progress(&self, due: Due) {
+        let Some(file) = &self.progress else { return };
+        let elapsed = self.started.elapsed();
+        if !file.is_due(elapsed, due) {
+            return;
+        }
+        let known = self.known();
+        let (phase, lower_bound) = (known.phase, known.report.lower_bound);
+        let Statistics { expanded, evaluated, .. } = known.report.statistics;
+        drop(known);
+        file.write(&Progress {
+            seconds: elapsed.as_secs_f64(),
+            phase,
+            lower_bound,
+            expanded,
+            evaluated,
+            memory_bytes: memory::resident() as u64,
+        });
+    }
+
     fn final_report(&self, status: Status, exit: Exit, message: Option<String>) -> Report {
+        self.write_progress(Due::Now);
         let mut known = self.known();
         known.close_phase();
         let mut report = known.report.clone();
@@ -346,6 +384,7 @@ impl Run {
             if self.memory_limit().is_some_and(memory::is_full) {
                 self.end_now(Status::OutOfMemory);
             }
+            self.write_progress(Due::Second);
             if self.options.verbosity != Verbosity::Quiet {
                 line.show(self, memory::resident() as u64);
             }

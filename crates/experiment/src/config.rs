@@ -63,6 +63,16 @@ pub struct Limits {
     pub memory: u64,
 }
 
+impl Limits {
+    /// Where a planner that does not keep its limits is ended by force.
+    pub(crate) fn hard(self) -> Limits {
+        Limits {
+            time: self.time + (self.time / 10).max(Duration::from_secs(5)),
+            memory: self.memory + self.memory / 10,
+        }
+    }
+}
+
 fn duration<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
     parse_duration(&String::deserialize(input)?).map_err(serde::de::Error::custom)
 }

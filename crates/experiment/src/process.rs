@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
+use crate::config::Limits;
 use crate::list::Run;
-use crate::machine::resident_memory;
+use crate::machine::{Program, resident_memory};
 use crate::results::{FORMAT, Origin, Record, Status};
 
 /// What the kernel says about an ended process.
@@ -42,7 +43,16 @@ pub(crate) struct Executor<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-impl Executor<'_> {
+impl<'a> Executor<'a> {
+    /// Runs the program until `stop` is raised.
+    pub(crate) fn new(
+        program: &'a Program,
+        scratch: PathBuf,
+        stop: &'a AtomicBool,
+    ) -> Result<Self> {
+        Ok(Executor { program: &program.path, origin: program.origin()?, scratch, stop })
+    }
+
     /// Executes one run; `None` when `stop` was raised meanwhile.
     pub(crate) fn execute(&self, run: &Run) -> Result<Option<Record>> {
         let folder = self.scratch.join(format!("run-{}", run.number));
@@ -90,6 +100,9 @@ impl Executor<'_> {
         if let Some(Value::String(message)) = result.get_mut("message") {
             *message = without_paths(run, message);
         }
+        if let Some(Value::String(file)) = result.get_mut("error").and_then(|e| e.get_mut("file")) {
+            *file = without_paths(run, file);
+        }
         let stderr_tail = stderr_tail.map(|text| without_paths(run, &text));
         Ok(Some(Record {
             format: FORMAT,
@@ -136,8 +149,7 @@ fn wait_for(command: &mut Command, run: &Run, stop: &AtomicBool) -> Result<Optio
     let started = Instant::now();
     let child = command.spawn().context("cannot start a run")?;
     let pid = child.id() as libc::pid_t;
-    let time_allowed = run.limits.time + (run.limits.time / 10).max(Duration::from_secs(5));
-    let memory_allowed = run.limits.memory + run.limits.memory / 10;
+    let Limits { time: time_allowed, memory: memory_allowed } = run.limits.hard();
     let mut killed = None;
     let mut pause = Duration::from_millis(1);
     loop {

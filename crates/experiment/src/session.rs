@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use anyhow::{Result, bail};
 use crate::config::Experiment;
 use crate::list::{Run, has_model, hash_models, list};
 use crate::machine::{self, Program};
+use crate::numbers::Numbers;
 use crate::process::Executor;
 use crate::results::{self, Record, ResultFile, Status, json_lines, replace_file};
 use crate::runner::{Summary, execute_all};
@@ -34,8 +34,8 @@ pub struct Request {
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
     /// Only these runs of the list, into a result file of their own (for job arrays)
-    #[arg(long, value_name = "N[-M]", value_parser = parse_range)]
-    pub only: Option<RangeInclusive<usize>>,
+    #[arg(long, value_name = "N[-M],…")]
+    pub only: Option<Numbers>,
     /// Only these configurations, separated by commas
     #[arg(long, value_name = "NAME,…")]
     pub configurations: Vec<String>,
@@ -54,14 +54,6 @@ pub struct Request {
 pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
-}
-
-fn parse_range(text: &str) -> Result<RangeInclusive<usize>, String> {
-    let (from, to) = text.split_once('-').unwrap_or((text, text));
-    match (from.parse(), to.parse()) {
-        (Ok(from), Ok(to)) if 1 <= from && from <= to => Ok(from..=to),
-        _ => Err("write a run's number, or a range such as 10-20".to_owned()),
-    }
 }
 
 /// Results that are to be made again.
@@ -107,11 +99,11 @@ pub fn list_runs(experiment: &Experiment, request: &Request, generator: &Path) -
     let known = runs.iter().map(|run| run.task.domain.clone());
     let domains = choose("--domains", &request.domains, known.collect())?;
     let listed = runs.len();
-    if let Some(only) = request.only.as_ref().filter(|only| *only.end() > listed) {
-        bail!(Misuse(format!("--only {}: the list has {listed} runs", only.end())));
+    if let Some(last) = request.only.as_ref().map(Numbers::last).filter(|&last| last > listed) {
+        bail!(Misuse(format!("--only {last}: the list has {listed} runs")));
     }
     runs.retain(|run| {
-        request.only.as_ref().is_none_or(|only| only.contains(&run.number))
+        request.only.as_ref().is_none_or(|only| only.contains(run.number))
             && configurations.contains(&run.configuration)
             && domains.contains(&run.task.domain)
     });
@@ -172,26 +164,13 @@ pub fn run_all(
     notify: &mut dyn FnMut(Event),
 ) -> Result<Summary> {
     let folder = request.folder(experiment);
-    if request.skip_missing_models {
-        let listed = runs.len();
-        runs.retain(has_model);
-        let left_out = listed - runs.len();
-        if runs.is_empty() {
-            bail!(Misuse(format!("--skip-missing-models leaves none of the {listed} runs")));
-        }
-        notify(Event::Note(format!("{left_out} runs left out, whose model files are not there")));
-    }
-    hash_models(&mut runs)?;
     let jobs = request.jobs.map_or_else(machine::cores, NonZeroUsize::get);
-    preflight::check_folder(folder, runs.len(), jobs)?;
-    describe(experiment, folder, notify)?;
+    prepare(experiment, &mut runs, request, jobs, notify)?;
 
-    let file = folder.join(match &request.only {
-        None => "runs.jsonl".to_owned(),
-        Some(only) => format!("runs-{:06}-{:06}.jsonl", only.start(), only.end()),
-    });
-    let scratch = folder.join("scratch");
-    let executor = Executor { program: &program.path, origin: program.origin()?, scratch, stop };
+    // Processes that share a folder share no file in it.
+    let part = request.only.as_ref().map(|only| format!("-{}", only.name())).unwrap_or_default();
+    let file = folder.join(format!("runs{part}.jsonl"));
+    let executor = Executor::new(program, folder.join(format!("scratch{part}")), stop)?;
     let mut results = ResultFile::open(file.clone())?;
     if !request.redo.is_empty() {
         let removed = drop_results(folder, &runs, &request.redo, &executor)?;
@@ -212,9 +191,72 @@ pub fn run_all(
         preflight::try_configurations(&left, &done, &executor)?;
     }
     let summary = execute_all(&left, jobs, &executor, &mut results, notify)?;
-    // Another process of the same experiment may still use it.
     let _ = std::fs::remove_dir(&executor.scratch);
     Ok(summary)
+}
+
+/// Checks and finds what is left to do, without doing it; for whoever has it done elsewhere.
+pub(crate) fn left_to_do(
+    experiment: &Experiment,
+    mut runs: Vec<Run>,
+    request: &Request,
+    program: &Program,
+    notify: &mut dyn FnMut(Event),
+) -> Result<Vec<Run>> {
+    let folder = request.folder(experiment);
+    prepare(experiment, &mut runs, request, 1, notify)?;
+    remove_abandoned(folder)?;
+    let go_on = AtomicBool::new(false);
+    let executor = Executor::new(program, folder.join("scratch-submit"), &go_on)?;
+    if !request.redo.is_empty() {
+        let removed = drop_results(folder, &runs, &request.redo, &executor)?;
+        notify(Event::Note(format!("{removed} results dropped, to be made again")));
+    }
+    let done = results::read_folder(folder)?;
+    let total = runs.len();
+    let left = preflight::without_done(runs, &done)?;
+    let before = total - left.len();
+    notify(Event::Note(format!("{total} runs, {before} of them done before")));
+    preflight::try_configurations(&left, &done, &executor)?;
+    let _ = std::fs::remove_dir(&executor.scratch);
+    Ok(left)
+}
+
+/// Removes the scratch folders of processes that were killed: whoever is alive holds a lock.
+fn remove_abandoned(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(part) = name.strip_prefix("scratch-") else { continue };
+        let results = folder.join(format!("runs-{part}.jsonl"));
+        if results.exists() && ResultFile::open(results).is_ok() {
+            std::fs::remove_dir_all(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Leaves out runs without a model where that is asked for, and makes the folder ready.
+fn prepare(
+    experiment: &Experiment,
+    runs: &mut Vec<Run>,
+    request: &Request,
+    jobs: usize,
+    notify: &mut dyn FnMut(Event),
+) -> Result<()> {
+    let folder = request.folder(experiment);
+    if request.skip_missing_models {
+        let listed = runs.len();
+        runs.retain(has_model);
+        let left_out = listed - runs.len();
+        if runs.is_empty() {
+            bail!(Misuse(format!("--skip-missing-models leaves none of the {listed} runs")));
+        }
+        notify(Event::Note(format!("{left_out} runs left out, whose model files are not there")));
+    }
+    hash_models(runs)?;
+    preflight::check_folder(folder, runs.len(), jobs)?;
+    describe(experiment, folder, notify)
 }
 
 /// Keeps beside the results what the report needs: how to show them, and imported results.

@@ -1,0 +1,291 @@
+"""The commands of the program as functions."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from apportion._errors import BY_EXIT_CODE, OptionError, ProgramError
+from apportion._process import Ended, run_program
+from apportion._results import (
+    Action,
+    Evaluation,
+    Phase,
+    Progress,
+    Result,
+    Status,
+    Training,
+    Translation,
+    Validation,
+)
+
+#: A file, or PDDL as text: a string with a bracket in it is text.
+Source = str | os.PathLike[str]
+#: Seconds, unless it says so itself.
+Time = float | timedelta
+#: Bytes, or as the command line takes it: ``"4GiB"``.
+Memory = int | str
+
+
+def plan(
+    domain: Source,
+    problem: Source | None = None,
+    *,
+    heuristic: str = "auto",
+    time_limit: Time | None = None,
+    memory_limit: Memory | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+    model: str | os.PathLike[str] | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    options: Sequence[str] = (),
+) -> Result:
+    """Finds an optimal plan.
+
+    ``domain`` alone is a ``.sas`` file, or a problem whose domain file is beside it.
+    ``on_progress`` is called in this thread; what it raises ends the search.
+    ``certificate`` is a file for a proof of the result, which a program without certificates refuses.
+    ``options`` are further ones of ``apportion plan``, such as ``["--patterns", "cegar"]``.
+    """
+    arguments = ["--quiet", "--json", "-", "--plan-file", "/dev/null", "--heuristic", heuristic]
+    arguments += _limits(time_limit, memory_limit)
+    if model is not None:
+        arguments += ["--model", os.fspath(model)]
+    if certificate is not None:
+        arguments += ["--certificate", os.fspath(certificate)]
+    progress: list[Progress] = []
+
+    def take(line: str) -> None:
+        progress.append(_progress(line))
+        if on_progress is not None:
+            on_progress(progress[-1])
+
+    with _Files(domain=domain, problem=problem) as files:
+        command = ["plan", *files.paths, *arguments, *options]
+        ended = run_program(command, time_limit=_seconds(time_limit), on_progress=take)
+        if not ended.stdout.strip():
+            if ended.is_late:
+                return Result(Status.OUT_OF_TIME, None, None, None, {}, tuple(progress))
+            raise files.error(ended)
+        report = json.loads(ended.stdout)
+        try:
+            status = Status(report["status"])
+        except ValueError:
+            raise files.error(ended) from None
+    steps = report["plan"]
+    written = certificate is not None and Path(certificate).exists()
+    return Result(
+        status=status,
+        plan=None if steps is None else tuple(map(Action.parse, steps)),
+        cost=report["cost"],
+        bound=report["lower_bound"],
+        statistics=report,
+        progress=tuple(progress),
+        notes=(*report["notes"], *_warnings(ended.stderr)),
+        certificate=Path(certificate) if certificate is not None and written else None,
+    )
+
+
+def translate(
+    domain: Source,
+    problem: Source | None = None,
+    *,
+    time_limit: Time | None = None,
+    memory_limit: Memory | None = None,
+) -> Translation:
+    """Translates a PDDL task to Fast Downward's .sas format."""
+    with _Files(domain=domain, problem=problem) as files:
+        limits = _limits(time_limit, memory_limit)
+        command = ["translate", *files.paths, "--output", "-", *limits]
+        ended = run_program(command, time_limit=_seconds(time_limit))
+        if ended.exit_code != 0:
+            raise files.error(ended)
+    sizes = {}
+    for line in ended.stderr.splitlines():
+        name, _, size = line.removeprefix("Translator ").partition(": ")
+        if line.startswith("Translator ") and size.isdigit():
+            sizes[name.replace(" ", "_")] = int(size)
+    return Translation(ended.stdout, sizes)
+
+
+def validate(
+    domain: Source, problem: Source, plan: Source | Iterable[Action]
+) -> Validation:
+    """Executes a plan step by step, and says what it costs or where it fails and why."""
+    if not isinstance(plan, (str, os.PathLike)):
+        # An empty plan has no bracket, and would be taken for a file.
+        plan = "".join(f"{action}\n" for action in plan) or "; ()"
+    with _Files(domain=domain, problem=problem, plan=plan) as files:
+        ended = run_program(["validate", *files.paths, "--json", "-"])
+        if ended.exit_code not in (0, 1) or not ended.stdout.strip():
+            raise files.error(ended)
+    verdict = json.loads(ended.stdout)
+    return Validation(
+        is_valid=verdict["valid"],
+        length=verdict["length"],
+        cost=verdict["cost"],
+        message=verdict["message"],
+        step=verdict["step"],
+    )
+
+
+def evaluate(
+    domain: Source,
+    problem: Source | None = None,
+    *,
+    heuristics: Sequence[str] = ("blind", "uniform", "scp", "lagrangian", "ocp"),
+    states: int = 1,
+    seed: int | None = None,
+    time_limit: Time | None = None,
+    memory_limit: Memory | None = None,
+    options: Sequence[str] = (),
+) -> tuple[Evaluation, ...]:
+    """Compares heuristics on the initial state, and on the ends of random walks with ``states``."""
+    arguments = ["--heuristics", ",".join(heuristics), "--json", "-"]
+    if states != 1:
+        arguments += ["--states", str(states)]
+    if seed is not None:
+        arguments += ["--seed", str(seed)]
+    arguments += _limits(time_limit, memory_limit)
+    with _Files(domain=domain, problem=problem) as files:
+        command = ["evaluate", *files.paths, *arguments, *options]
+        ended = run_program(command, time_limit=_seconds(time_limit))
+        if ended.exit_code != 0:
+            raise files.error(ended)
+    lines = map(json.loads, ended.stdout.splitlines())
+    return tuple(
+        Evaluation(tuple(line["values"]), {name: line["h"][name] for name in heuristics})
+        for line in lines
+    )
+
+
+def train(
+    domain: Source,
+    problems: Source | Sequence[Source],
+    output: str | os.PathLike[str],
+    *,
+    states_per_task: int = 10,
+    labels: bool = False,
+    time_limit: Time | None = None,
+    seed: int = 1,
+    sample_options: Sequence[str] = (),
+    options: Sequence[str] = (),
+) -> Training:
+    """Trains a model for a domain on small tasks of it: samples their states, then trains on those.
+
+    ``problems`` are files or folders of them; ``output`` is the folder of the run, in which a run
+    that was stopped goes on. ``labels`` computes optimal partitionings to train on, which is slow.
+    ``time_limit`` is that of the training alone.
+    """
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    samples = folder / "states.samples"
+    if isinstance(problems, (str, os.PathLike)):
+        problems = [problems]
+    named = {f"problem{i}": problem for i, problem in enumerate(problems, 1)}
+    with _Files(domain=domain, **named) as files:
+        how = ["--domain", files.paths[0], "--output", str(samples), "--states", "both"]
+        how += ["--per-task", str(states_per_task), "--labels", "ocp" if labels else "none"]
+        how += ["--seed", str(seed)]
+        ended = run_program(["sample", *files.paths[1:], *how, *sample_options])
+        if ended.exit_code != 0:
+            raise files.error(ended)
+        how = ["--output", str(folder), "--seed", str(seed), *_limits(time_limit, None)]
+        ended = run_program(["train", str(samples), *how, *options])
+        if ended.exit_code != 0:
+            raise files.error(ended)
+    metrics = (folder / "metrics.jsonl").read_text().splitlines()
+    return Training(folder / "model.safetensors", tuple(map(json.loads, metrics)))
+
+
+class _Files:
+    """The files of a task; those given as text exist as long as this does."""
+
+    def __init__(self, **sources: Source | None) -> None:
+        #: What to call a file in messages instead of its path.
+        self.names: dict[str, str] = {}
+        self.paths: list[str] = []
+        self._sources = {name: given for name, given in sources.items() if given is not None}
+        self._folder: TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> _Files:
+        for name, given in self._sources.items():
+            if isinstance(given, str) and "(" in given:
+                if self._folder is None:
+                    self._folder = TemporaryDirectory(prefix="apportion-")
+                path = Path(self._folder.name, f"{name}.pddl")
+                path.write_text(given, encoding="utf-8")
+                self.names[str(path)] = f"<{name}>"
+                self.paths.append(str(path))
+            else:
+                self.paths.append(os.fspath(given))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def error(self, ended: Ended) -> Exception:
+        """What went wrong in a process that gave no answer."""
+        kind = BY_EXIT_CODE.get(ended.exit_code, ProgramError)
+        reports = [line for line in ended.stderr.splitlines() if line.startswith('{"')]
+        if not reports:
+            end = ended.stderr.strip().removeprefix("error: ")
+            if ended.exit_code < 0:
+                end = f"the program was ended by signal {-ended.exit_code}\n{end}".strip()
+            return kind(self._named(end), exit_code=ended.exit_code)
+        report = json.loads(reports[-1])
+        place = report["error"] or {}
+        return kind(
+            self._named(report["message"]),
+            message=place.get("message"),
+            file=self._named(place["file"]) if place else None,
+            line=place.get("line"),
+            column=place.get("column"),
+            expected=place.get("expected"),
+            hint=place.get("hint"),
+            exit_code=ended.exit_code,
+        )
+
+    def _named(self, text: str) -> str:
+        for path, name in self.names.items():
+            text = text.replace(path, name)
+        return text
+
+
+def _limits(time: Time | None, memory: Memory | None) -> list[str]:
+    arguments = []
+    if time is not None:
+        arguments += ["--time-limit", f"{max(_seconds(time) or 0, 1e-6):.6f}s"]
+    if memory is not None:
+        arguments += ["--memory-limit", str(memory)]
+    return arguments
+
+
+def _seconds(time: Time | None) -> float | None:
+    seconds = time.total_seconds() if isinstance(time, timedelta) else time
+    if seconds is not None and not seconds > 0:
+        raise OptionError(f"a time limit is more than 0 seconds, not {seconds}")
+    return seconds
+
+
+def _progress(line: str) -> Progress:
+    fields: dict[str, Any] = json.loads(line)
+    return Progress(
+        seconds=fields["seconds"],
+        phase=Phase(fields["phase"]),
+        bound=fields["lower_bound"],
+        expanded=fields["expanded"],
+        evaluated=fields["evaluated"],
+        memory_bytes=fields["memory_bytes"],
+    )
+
+
+def _warnings(stderr: str) -> list[str]:
+    """Warnings about a task, which are several lines each."""
+    parts = ("\n" + stderr).split("\nwarning: ")[1:]
+    return [part.strip() for part in parts]

@@ -1,0 +1,144 @@
+"""What the functions return: plain, immutable data."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+class Status(enum.Enum):
+    """How a search ended."""
+
+    #: An optimal plan was found; optimality is proved, and the plan was executed by a validator.
+    SOLVED = "solved"
+    #: There is no plan, which is proved.
+    UNSOLVABLE = "unsolvable"
+    OUT_OF_TIME = "out-of-time"
+    OUT_OF_MEMORY = "out-of-memory"
+    #: Somebody ended the program by a signal.
+    INTERRUPTED = "interrupted"
+    TERMINATED = "terminated"
+    HUNG_UP = "hung-up"
+
+
+class Phase(enum.Enum):
+    """What the program is doing."""
+
+    TRANSLATE = "translate"
+    PREPROCESS = "preprocess"
+    SEARCH = "search"
+
+
+@dataclass(frozen=True)
+class Action:
+    """A step of a plan."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+
+    @staticmethod
+    def parse(text: str) -> Action:
+        """Reads ``(name argument …)``; the brackets may be missing."""
+        name, *arguments = text.strip().strip("()").split()
+        return Action(name, tuple(arguments))
+
+    def __str__(self) -> str:
+        return f"({' '.join((self.name, *self.arguments))})"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands."""
+
+    seconds: float
+    phase: Phase
+    #: No plan costs less; unknown before the search.
+    bound: int | None
+    expanded: int
+    evaluated: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a search ended, and what it found."""
+
+    status: Status
+    #: The steps of an optimal plan, if one was found.
+    plan: tuple[Action, ...] | None
+    #: Its cost.
+    cost: int | None
+    #: No plan costs less, whatever the status; unknown if the search did not begin.
+    bound: int | None
+    #: All figures of the program's JSON object (docs/output.md).
+    statistics: Mapping[str, Any] = field(repr=False)
+    #: The bound over time.
+    progress: tuple[Progress, ...] = field(default=(), repr=False)
+    #: What was done otherwise than asked for, and what looks like a mistake in the task.
+    notes: tuple[str, ...] = ()
+    #: The file that proves the result, if one was asked for and written.
+    certificate: Path | None = None
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether there is a plan, which is then optimal."""
+        return self.status is Status.SOLVED
+
+    def plan_text(self) -> str:
+        """The plan as a plan file holds it."""
+        if self.plan is None:
+            raise ValueError(f"there is no plan: {self.status.value}")
+        return "".join(f"{action}\n" for action in self.plan)
+
+    def _repr_html_(self) -> str:
+        from apportion._html import show
+
+        return show(self)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a validator says of a plan."""
+
+    is_valid: bool
+    #: Length and cost of a valid plan.
+    length: int | None = None
+    cost: int | None = None
+    #: What is wrong with it, and at which step (counted from one) if it fails at one.
+    message: str | None = None
+    step: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.is_valid
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A task in Fast Downward's .sas format."""
+
+    text: str = field(repr=False)
+    #: Sizes, such as ``variables`` and ``operators``.
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What heuristics say of one state; the first is the initial state."""
+
+    #: The value of each variable of the finite-domain task.
+    values: tuple[int, ...] = field(repr=False)
+    #: The estimate of each heuristic; None for a dead end.
+    h: Mapping[str, int | None]
+
+
+@dataclass(frozen=True)
+class Training:
+    """A trained model."""
+
+    #: For ``plan(…, model=…)``.
+    model: Path
+    #: Figures of each epoch.
+    epochs: tuple[Mapping[str, Any], ...] = field(repr=False)

@@ -1,0 +1,166 @@
+"""The functions: results, exceptions, limits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import apportion
+from apportion import Action, Phase, Progress, Status
+
+Task = tuple[Path, Path]
+
+TYPO = "(define (problem p) (:domain workshop)\n  (:init (robot-inn hall))\n  (:goal (and)))"
+
+
+def test_an_optimal_plan_of_files_and_of_text(courier: Task) -> None:
+    by_path = apportion.plan(*courier)
+    by_text = apportion.plan(*(path.read_text() for path in courier))
+    for result in (by_path, by_text):
+        assert result.status is Status.SOLVED and result.is_solved
+        assert (result.cost, result.bound) == (70, 70)
+        assert result.plan is not None and len(result.plan) == 10
+        assert result.plan[0] == Action("drive", ("market", "depot"))
+        assert result.statistics["expanded"] > 0
+        assert result.certificate is None
+        assert apportion.validate(*courier, result.plan).cost == 70
+    assert by_path.plan_text().startswith("(drive market depot)\n")
+    assert not Path("sas_plan").exists()
+
+
+def test_a_problem_alone_finds_its_domain(courier: Task) -> None:
+    assert apportion.plan(courier[1]).cost == 70
+
+
+def test_a_task_in_another_format(courier: Task, tmp_path: Path) -> None:
+    translation = apportion.translate(*courier)
+    assert translation.sizes["variables"] == 3
+    file = tmp_path / "task.sas"
+    file.write_text(translation.text)
+    assert apportion.plan(file).cost == 70
+    assert apportion.plan(translation.text).cost == 70
+
+
+def test_every_heuristic_finds_the_same_cost(courier: Task) -> None:
+    for heuristic in ("blind", "lmcut", "scp", "ocp", "auto"):
+        assert apportion.plan(*courier, heuristic=heuristic).cost == 70
+
+
+def test_there_is_no_plan(examples: Path) -> None:
+    result = apportion.plan(examples / "greenhouse/dry.pddl")
+    assert result.status is Status.UNSOLVABLE
+    assert result.plan is None
+    with pytest.raises(ValueError, match="unsolvable"):
+        result.plan_text()
+
+
+def test_limits_are_results(hard: tuple[str, str]) -> None:
+    late = apportion.plan(*hard, heuristic="blind", time_limit=0.5)
+    assert late.status is Status.OUT_OF_TIME
+    assert 0.4 < late.statistics["total_s"] < 2
+    assert late.bound is not None and late.bound > 0
+    full = apportion.plan(*hard, heuristic="blind", memory_limit="60MiB", time_limit=60)
+    assert full.status is Status.OUT_OF_MEMORY
+
+
+def test_progress_is_told_in_order(hard: tuple[str, str]) -> None:
+    seen: list[Progress] = []
+    result = apportion.plan(*hard, heuristic="blind", time_limit=1.5, on_progress=seen.append)
+    assert tuple(seen) == result.progress
+    assert {line.phase for line in seen} >= {Phase.PREPROCESS, Phase.SEARCH}
+    bounds = [line.bound for line in seen if line.bound is not None]
+    assert bounds == sorted(bounds) and len(set(bounds)) > 3
+    assert [line.seconds for line in seen] == sorted(line.seconds for line in seen)
+    assert seen[-1].expanded == result.statistics["expanded"]
+
+
+def test_errors_say_where_and_what_to_do(examples: Path) -> None:
+    domain = examples / "workshop/domain.pddl"
+    with pytest.raises(apportion.InputError) as caught:
+        apportion.plan(domain, TYPO)
+    error = caught.value
+    assert (error.file, error.line, error.column) == ("<problem>", 2, 11)
+    assert error.message == "undeclared predicate `robot-inn`"
+    assert error.hint == "did you mean `robot-in`?"
+    assert error.expected is not None and error.exit_code == 31
+    assert str(error).startswith("<problem>:2:11: undeclared")
+    for function in (apportion.translate, apportion.evaluate):
+        with pytest.raises(apportion.InputError) as caught:
+            function(domain, TYPO)
+        assert caught.value.line == 2
+    with pytest.raises(apportion.InputError, match="cannot read"):
+        apportion.plan(domain, "missing.pddl")
+
+
+def test_unsupported_constructs_are_named() -> None:
+    domain = "(define (domain d) (:predicates (p))\n (:durative-action a :parameters ()))"
+    with pytest.raises(apportion.UnsupportedError) as caught:
+        apportion.plan(domain, "(define (problem p) (:domain d) (:init) (:goal (p)))")
+    assert caught.value.file == "<domain>" and caught.value.line == 2
+
+
+def test_options_are_checked(courier: Task) -> None:
+    with pytest.raises(apportion.OptionError, match="possible values"):
+        apportion.plan(*courier, heuristic="best")
+    with pytest.raises(ValueError, match="--refine"):
+        apportion.plan(*courier, options=["--refine", "5"])
+    with pytest.raises(ValueError, match="0 seconds"):
+        apportion.plan(*courier, time_limit=0)
+
+
+def test_a_program_that_is_not_there(courier: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apportion._program._candidates", lambda: iter([Path("/nowhere")]))
+    with pytest.raises(apportion.ProgramError, match="not installed"):
+        apportion.plan(*courier)
+
+
+def test_a_plan_that_fails(courier: Task) -> None:
+    plan = apportion.plan(*courier).plan
+    assert plan is not None
+    verdict = apportion.validate(*courier, plan[1:])
+    assert not verdict and verdict.step == 1
+    assert verdict.message is not None and "precondition" in verdict.message
+    empty = apportion.validate(*courier, [])
+    assert not empty and empty.step is None
+    assert empty.message is not None and "goal" in empty.message
+
+
+def test_values_of_heuristics(courier: Task) -> None:
+    states = apportion.evaluate(*courier, heuristics=["scp", "blind", "ocp"], states=3, seed=7)
+    assert len(states) == 3
+    first = states[0].h
+    assert list(first) == ["scp", "blind", "ocp"]
+    assert first["ocp"] == 70 and first["blind"] == 0
+    assert len(states[0].values) == 3
+
+
+def test_a_model_is_trained_and_used(tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks"
+    command = ["generate", "ferry", "--size", "2-4", "--count", "6", "--output", str(tasks)]
+    subprocess.run([str(apportion.program()), *command], check=True, capture_output=True)
+    run = tmp_path / "run"
+    training = apportion.train(
+        tasks / "domain.pddl", tasks, run, time_limit=60, options=["--epochs", "2"]
+    )
+    assert training.model.is_file() and len(training.epochs) == 2
+    task = sorted(path for path in tasks.glob("*.pddl") if path.name != "domain.pddl")[0]
+    learned = apportion.plan(tasks / "domain.pddl", task, heuristic="lcp", model=training.model)
+    assert learned.cost == apportion.plan(tasks / "domain.pddl", task).cost
+
+
+def test_import_is_quick() -> None:
+    code = "import time; t = time.perf_counter(); import apportion; print(time.perf_counter() - t)"
+    times = []
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        times.append(float(done.stdout))
+    assert min(times) < 0.2
+
+
+def test_versions_agree() -> None:
+    from importlib.metadata import version
+
+    assert apportion.version() == version("apportion")
