@@ -191,6 +191,8 @@ mod tests {
             "heuristic",
             "time-limit",
             "memory-limit",
+            "certificate",
+            "certified",
             "plan-file",
             "json",
             "quiet",

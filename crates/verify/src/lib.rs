@@ -1,0 +1,318 @@
+//! Checks certificates: that no plan of a task costs less than C, and that one costs C.
+//!
+//! `docs/certificate.md` describes the format and proves that what is checked here suffices.
+//! This crate shares no code with the planner, and trusts nothing that a certificate says.
+
+#![forbid(unsafe_code)]
+
+mod bounds;
+mod states;
+mod stream;
+mod task;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Read;
+
+use bounds::{Bound, Component};
+use states::States;
+use stream::Numbers;
+use task::Task;
+
+/// What a certificate proves of a task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// The least cost of a plan; `None` if there is no plan.
+    pub cost: Option<u64>,
+    /// The steps of the plan, as numbers of operators in the order of the file.
+    pub plan: Vec<usize>,
+    /// How many states are listed, and how many of them are closed.
+    pub states: usize,
+    /// Listed states whose successors are listed, too.
+    pub closed: usize,
+    /// How many bounds were checked.
+    pub bounds: usize,
+}
+
+/// Why a certificate proves nothing, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The place, such as `certificate, byte 17`.
+    pub place: String,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Checks a certificate (compressed, as it stands in its file) for the text of a `.sas` file.
+pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
+    let refuse = |place: &str| {
+        let place = place.to_string();
+        move |reason| Refusal { place, reason }
+    };
+    let task = Task::read(task).map_err(refuse("task"))?;
+    let mut checker = Checker::new(&task, certificate);
+    checker.read().map_err(|reason| {
+        let place = format!("certificate, byte {}", checker.input.offset);
+        Refusal { place, reason }
+    })?;
+    checker.check_successors().map_err(|(state, reason)| {
+        let place = format!("state {state}");
+        Refusal { place, reason }
+    })
+}
+
+const MAGIC: &[u8] = b"apportion certificate 1\n";
+/// Sums of costs stay below this.
+const MOST: u64 = 1 << 62;
+
+/// What a record is; from [`STEP`] on it is the operator that leads to a state.
+mod tag {
+    pub(super) const END: u64 = 0;
+    pub(super) const PROJECTION: u64 = 1;
+    pub(super) const CARTESIAN: u64 = 2;
+    pub(super) const FACTS: u64 = 3;
+    pub(super) const BOUND: u64 = 4;
+    pub(super) const STATE: u64 = 5;
+    pub(super) const STEP: u64 = 6;
+}
+
+struct Checker<'t, R: Read> {
+    task: &'t Task,
+    input: Numbers<R>,
+    /// No plan is to be cheaper; `None` is ∞.
+    cost: Option<u64>,
+    plan: Vec<usize>,
+    components: Vec<Component>,
+    bounds: HashMap<u64, Bound>,
+    num_bounds: usize,
+    states: States,
+    /// By state: at what cost it is claimed to be reached, and whether it is closed.
+    g: Vec<u64>,
+    is_closed: Vec<bool>,
+    /// The state that others are reached from, with all values.
+    parent: usize,
+    values: Vec<u32>,
+    /// The state that is being listed.
+    child: Vec<u32>,
+    packed: Vec<u64>,
+}
+
+impl<'t, R: Read> Checker<'t, R> {
+    fn new(task: &'t Task, certificate: R) -> Checker<'t, R> {
+        let states = States::new(task);
+        Checker {
+            task,
+            input: Numbers::new(certificate),
+            cost: None,
+            plan: Vec::new(),
+            components: Vec::new(),
+            bounds: HashMap::from([(0, Bound::zero())]),
+            num_bounds: 0,
+            packed: vec![0; states.words()],
+            states,
+            g: Vec::new(),
+            is_closed: Vec::new(),
+            parent: usize::MAX,
+            values: task.initial.clone(),
+            child: task.initial.clone(),
+        }
+    }
+
+    /// Reads everything; all that can be checked record by record is checked.
+    fn read(&mut self) -> Result<(), String> {
+        for &expected in MAGIC {
+            if self.input.byte()? != expected {
+                return Err("this is no certificate".into());
+            }
+        }
+        if self.input.number()? != self.task.fingerprint {
+            return Err("this is the certificate of another task".into());
+        }
+        self.cost = match self.input.number()? {
+            0 => None,
+            cost if cost < MOST => Some(cost - 1),
+            cost => return Err(format!("a cost of {cost}")),
+        };
+        if self.cost.is_some() {
+            self.read_plan()?;
+        }
+        loop {
+            match self.input.number()? {
+                tag::END => break,
+                tag::PROJECTION => {
+                    let component = Component::projection(self.task, &mut self.input)?;
+                    self.components.push(component);
+                }
+                tag::CARTESIAN => {
+                    let component = Component::cartesian(self.task, &mut self.input)?;
+                    self.components.push(component);
+                }
+                tag::FACTS => self.components.push(Component::Facts),
+                tag::BOUND => {
+                    let number = self.bound_number()?;
+                    let bound = Bound::read(self.task, &self.components, &mut self.input)
+                        .map_err(|what| format!("bound {number}: {what}"))?;
+                    self.num_bounds += 1;
+                    self.bounds.insert(number, bound);
+                }
+                tag::STATE => self.read_state()?,
+                step => self.read_step(step - tag::STEP)?,
+            }
+        }
+        if self.input.number()? != self.states.len() as u64 {
+            return Err("not the number of states that are listed".into());
+        }
+        self.input.end()
+    }
+
+    /// Executes the plan.
+    fn read_plan(&mut self) -> Result<(), String> {
+        let task = self.task;
+        let mut state = task.initial.clone();
+        let mut cost = 0u64;
+        for step in 1..=self.input.number()? {
+            let op = self.input.below(task.operators.len(), "operator")?;
+            if !task::holds(&task.operators[op].pre, &state) {
+                return Err(format!("step {step} of the plan: operator {op} is not applicable"));
+            }
+            let before = state.clone();
+            task.apply(op, &before, &mut state);
+            task.derive(&mut state);
+            cost += task.operators[op].cost;
+            self.plan.push(op);
+        }
+        if !task.is_goal(&state) {
+            return Err("the plan does not reach the goal".into());
+        }
+        match self.cost {
+            Some(claimed) if claimed == cost => Ok(()),
+            _ => Err(format!("the plan costs {cost}, which is not what is claimed")),
+        }
+    }
+
+    fn bound_number(&mut self) -> Result<u64, String> {
+        match self.input.number()? {
+            0 => Err("bound 0 is the empty one".into()),
+            number => Ok(number),
+        }
+    }
+
+    /// A state with all its values and its cost.
+    fn read_state(&mut self) -> Result<(), String> {
+        for var in 0..self.task.sizes.len() {
+            if self.task.defaults[var].is_none() {
+                self.child[var] = self.input.below(self.task.sizes[var] as usize, "value")? as u32;
+            }
+        }
+        let (g, status) = (self.input.number()?, self.input.number()?);
+        self.list(g, status)
+    }
+
+    /// A state that differs from a listed one by an operator's effects.
+    fn read_step(&mut self, op: u64) -> Result<(), String> {
+        let op = usize::try_from(op).ok().filter(|&op| op < self.task.operators.len());
+        let op = op.ok_or("there is no such operator")?;
+        let step = self.input.number()?;
+        let change = (step >> 1) as usize;
+        let parent = match (self.parent, step & 1) {
+            // The first one counts from 0.
+            (usize::MAX, 0) => Some(change),
+            (parent, 0) => parent.checked_add(change),
+            (parent, _) => parent.checked_sub(change),
+        };
+        let parent = parent.filter(|&parent| parent < self.states.len());
+        let parent = parent.ok_or("a state reached from one that is not listed")?;
+        if parent != self.parent {
+            self.states.unpack(parent, &mut self.values);
+            if self.task.has_axioms() {
+                self.task.derive(&mut self.values);
+            }
+            self.parent = parent;
+        }
+        let code = self.input.number()?;
+        let excess = if code & 1 == 1 { self.input.number()? } else { 0 };
+        self.child.copy_from_slice(&self.values);
+        self.task.apply(op, &self.values, &mut self.child);
+        let g = (self.g[parent] + self.task.operators[op].cost).checked_add(excess);
+        self.list(g.unwrap_or(MOST), code >> 1)
+    }
+
+    /// Lists a state: closed with status 0, else open, justified by the bound of one number less.
+    fn list(&mut self, g: u64, status: u64) -> Result<(), String> {
+        if g >= MOST {
+            return Err("a state at a cost that is too large".into());
+        }
+        if status > 0 {
+            let number = status - 1;
+            let needed = self.cost.map(|cost| cost.saturating_sub(g));
+            let bound = self.bounds.get(&number).ok_or(format!("there is no bound {number}"))?;
+            if !bound.is_at_least(self.task, &self.components, &self.child, needed) {
+                let needed = needed.map_or("∞".to_string(), |needed| needed.to_string());
+                let state = self.states.len();
+                return Err(format!("bound {number} is not {needed} at state {state}"));
+            }
+        }
+        self.states.pack(&self.child, &mut self.packed);
+        let (state, is_new) = self.states.insert(&self.packed)?;
+        if is_new {
+            self.g.push(g);
+            self.is_closed.push(status == 0);
+        } else {
+            // What was said of it before counts no more.
+            self.g[state] = g;
+            self.is_closed[state] = status == 0;
+        }
+        Ok(())
+    }
+
+    /// Checks that the initial state is listed, that no closed state is a cheap goal, and that
+    /// successors of closed states are listed at no higher cost.
+    fn check_successors(mut self) -> Result<Verdict, (usize, String)> {
+        let task = self.task;
+        self.states.pack(&task.initial, &mut self.packed);
+        match self.states.number(&self.packed) {
+            Some(initial) if self.g[initial] == 0 => {}
+            _ => return Err((0, "the initial state is not listed at cost 0".into())),
+        }
+        let (derives, cost) = (task.has_axioms(), self.cost);
+        let Checker { states, g, is_closed, packed, values, child, .. } = &mut self;
+        for state in (0..states.len()).filter(|&state| is_closed[state]) {
+            states.unpack(state, values);
+            if derives {
+                task.derive(values);
+            }
+            let g_of = g[state];
+            if task.is_goal(values) && cost.is_none_or(|cost| g_of < cost) {
+                return Err((state, format!("is closed and a goal at cost {g_of}")));
+            }
+            task.applicable(values, |op| {
+                child.copy_from_slice(values);
+                task.apply(op, values, child);
+                states.pack(child, packed);
+                match states.number(packed) {
+                    None => Err(format!("its successor by operator {op} is not listed")),
+                    Some(next) if g[next] > g_of + task.operators[op].cost => Err(format!(
+                        "its successor by operator {op}, state {next}, is listed at a higher cost"
+                    )),
+                    Some(_) => Ok(()),
+                }
+            })
+            .map_err(|reason| (state, reason))?;
+        }
+        Ok(Verdict {
+            cost: self.cost,
+            states: self.states.len(),
+            closed: self.is_closed.iter().filter(|closed| **closed).count(),
+            bounds: self.num_bounds,
+            plan: self.plan,
+        })
+    }
+}
