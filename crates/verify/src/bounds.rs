@@ -16,40 +16,40 @@ use crate::task::{Effect, Fact, Task};
 
 /// The entry of states from which there is no plan.
 const INFINITY: u64 = u64::MAX;
-/// Entries are below this, so that sums do not overflow.
+/// Entries are below this, and there are fewer parts than this: sums fit into 64 bits.
 const LARGEST_ENTRY: u64 = 1 << 40;
-/// The most bits of memory for the sets of a Cartesian component, and the most transitions.
-const MOST_BITS: usize = 1 << 33;
+const MOST_PARTS: usize = 1 << 20;
+/// The most memory of a Cartesian component: facts of all leaves, and transitions.
+const MOST_FACTS: usize = 1 << 31;
 const MOST_STEPS: usize = 1 << 27;
 
 /// A way to look at states.
-pub enum Component {
+pub(crate) enum Component {
     /// The values of some variables, ranked by mixed radix.
     Projection { digits: Vec<Digit>, len: usize, labels: Vec<Label> },
     /// The leaf of a tree of splits that a state ends up in.
-    Cartesian { splits: Vec<Split>, len: usize, is_goal: Vec<bool>, labels: Vec<Steps> },
+    Cartesian { splits: Vec<Split>, is_goal: Vec<bool>, steps: Vec<(Vec<u32>, Vec<Step>)> },
     /// All facts: entries are costs at which they can be reached if nothing is ever deleted.
     Facts,
 }
 
 /// A variable of a projection, and what one step of its value means for the rank.
-pub struct Digit {
+pub(crate) struct Digit {
     var: usize,
     size: u32,
     place: usize,
 }
 
 /// Operators that say the same of the variables of a component.
-pub struct Label {
+pub(crate) struct Label {
     pre: Vec<Fact>,
-    effects: Vec<Effect>,
-    /// For each effect whether its condition has a part outside.
-    uncertain: Vec<bool>,
+    /// The effects, each with whether its condition has a part outside.
+    effects: Vec<(Effect, bool)>,
     operators: Vec<u32>,
 }
 
 /// A set of states split by the values of a variable.
-pub struct Split {
+pub(crate) struct Split {
     var: usize,
     wanted: Vec<bool>,
     /// For other values, and for wanted ones.
@@ -62,40 +62,33 @@ enum Node {
     Leaf(usize),
 }
 
-/// The transitions between different leaves that some operators share.
-pub struct Steps {
-    steps: Vec<(u32, u32)>,
-    operators: Vec<u32>,
-}
+/// A transition from one leaf to another.
+type Step = (u32, u32);
 
 impl Component {
     /// Reads the projection to some variables.
-    pub fn projection<R: Read>(task: &Task, input: &mut Numbers<R>) -> Result<Component, String> {
+    pub(crate) fn projection<R: Read>(task: &Task, input: &mut Numbers<R>) -> Result<Self, String> {
         let mut vars = Vec::new();
         for _ in 0..input.below(task.sizes.len() + 1, "variable")? {
             vars.push(input.below(task.sizes.len(), "variable")?);
         }
         check_variables(task, &vars)?;
-        let mut digits = Vec::new();
-        let mut len = 1usize;
+        let (mut digits, mut len) = (Vec::new(), 1usize);
         for &var in vars.iter().rev() {
             digits.push(Digit { var, size: task.sizes[var], place: len });
-            len = len
-                .checked_mul(task.sizes[var] as usize)
-                .ok_or("a projection that is too large")?;
+            len = len.checked_mul(task.sizes[var] as usize).ok_or("too large a projection")?;
         }
-        digits.reverse();
         Ok(Component::Projection { digits, len, labels: labels(task, &vars) })
     }
 
     /// Reads a tree of splits.
-    pub fn cartesian<R: Read>(task: &Task, input: &mut Numbers<R>) -> Result<Component, String> {
-        if task.operators.iter().any(|o| o.effects.iter().any(|e| !e.condition.is_empty())) {
+    pub(crate) fn cartesian<R: Read>(task: &Task, input: &mut Numbers<R>) -> Result<Self, String> {
+        let mut effects = task.operators.iter().flat_map(|operator| &operator.effects);
+        if effects.any(|effect| !effect.condition.is_empty()) {
             return Err("a Cartesian component of a task with conditional effects".into());
         }
-        let count = input.number()?;
-        let (mut splits, mut codes): (Vec<Split>, Vec<[u64; 2]>) = Default::default();
-        for _ in 0..count {
+        let (mut splits, mut codes) = (Vec::new(), Vec::new());
+        for _ in 0..input.number()? {
             let var = input.below(task.sizes.len(), "variable")?;
             let mut wanted = vec![false; task.sizes[var] as usize];
             for _ in 0..input.below(wanted.len() + 1, "value")? {
@@ -105,46 +98,42 @@ impl Component {
             codes.push([input.number()?, input.number()?]);
             splits.push(Split { var, wanted, next: [Node::Leaf(0); 2] });
         }
-        // Each split but the first, and each leaf, hangs in one place; splits below later ones.
-        let (mut has_split, mut has_leaf) =
-            (vec![false; splits.len()], vec![false; splits.len() + 1]);
+        // Each split but the first, and each leaf, hangs in one place; splits below earlier ones.
+        let mut seen = [vec![false; splits.len() + 1], vec![false; splits.len()]];
         for (s, split) in splits.iter_mut().enumerate() {
             for (next, code) in split.next.iter_mut().zip(codes[s]) {
-                let index = usize::try_from(code / 2).unwrap_or(usize::MAX);
-                let is_leaf = code % 2 == 0;
-                let seen = if is_leaf { has_leaf.get_mut(index) } else { has_split.get_mut(index) };
-                match seen {
-                    Some(seen) if !*seen && (is_leaf || index > s) => *seen = true,
+                let (index, kind) = (usize::try_from(code / 2).unwrap_or(usize::MAX), code % 2);
+                match seen[kind as usize].get_mut(index) {
+                    Some(seen) if !*seen && (kind == 0 || index > s) => *seen = true,
                     _ => return Err(format!("split {s} has no tree below it")),
                 }
-                *next = if is_leaf { Node::Leaf(index) } else { Node::Split(index) };
+                *next = if kind == 0 { Node::Leaf(index) } else { Node::Split(index) };
             }
         }
         let mut vars: Vec<usize> = splits.iter().map(|split| split.var).collect();
         vars.sort_unstable();
         vars.dedup();
         check_variables(task, &vars)?;
-        let len = splits.len() + 1;
-        let sets = leaf_sets(task, &splits, len)?;
-        let intersects = |set: &Set| task.goal.iter().all(|&fact| set.contains(task, fact));
-        let is_goal = sets.iter().map(intersects).collect();
-        let mut steps = 0;
-        let mut shared = Vec::new();
+        let leaves = leaves(task, &splits)?;
+        let has_goal = |leaf: &Vec<bool>| task.goal.iter().all(|&fact| leaf[task.number(fact)]);
+        let is_goal = leaves.iter().map(has_goal).collect();
+        let (mut steps, mut count) = (Vec::new(), 0);
         for label in labels(task, &vars) {
-            let found = steps_of(task, &splits, &sets, &vars, &label);
-            steps += found.len();
-            if steps > MOST_STEPS {
+            let found = steps_of(task, &splits, &leaves, &vars, &label);
+            count += found.len();
+            steps.push((label.operators, found));
+            if count > MOST_STEPS {
                 return Err("a Cartesian component with too many transitions".into());
             }
-            shared.push(Steps { steps: found, operators: label.operators });
         }
-        Ok(Component::Cartesian { splits, len, is_goal, labels: shared })
+        Ok(Component::Cartesian { splits, is_goal, steps })
     }
 
     /// The number of entries of a table.
     fn len(&self, task: &Task) -> usize {
         match self {
-            Component::Projection { len, .. } | Component::Cartesian { len, .. } => *len,
+            Component::Projection { len, .. } => *len,
+            Component::Cartesian { is_goal, .. } => is_goal.len(),
             Component::Facts => task.num_facts(),
         }
     }
@@ -156,16 +145,13 @@ impl Component {
                 table[digits.iter().map(|d| state[d.var] as usize * d.place).sum::<usize>()]
             }
             Component::Cartesian { splits, .. } => {
-                let mut node = if splits.is_empty() { Node::Leaf(0) } else { Node::Split(0) };
-                loop {
-                    match node {
-                        Node::Leaf(leaf) => return table[leaf],
-                        Node::Split(s) => {
-                            let Split { var, wanted, next } = &splits[s];
-                            node = next[usize::from(wanted[state[*var] as usize])];
-                        }
-                    }
+                let mut node = root(splits);
+                while let Node::Split(s) = node {
+                    let Split { var, wanted, next } = &splits[s];
+                    node = next[usize::from(wanted[state[*var] as usize])];
                 }
+                let Node::Leaf(leaf) = node else { return 0 };
+                table[leaf]
             }
             Component::Facts => {
                 let facts = state.iter().enumerate().map(|(var, &value)| (var, value));
@@ -182,58 +168,52 @@ impl Component {
 
     /// Adds what each operator uses of a table; refuses tables that no costs can justify.
     fn add_use(&self, task: &Task, table: &[u64], used: &mut [u64]) -> Result<(), String> {
-        let add = |operators: &[u32], drop: Option<u64>, used: &mut [u64]| match drop {
-            Some(drop) => {
-                operators.iter().for_each(|&o| used[o as usize] += drop);
-                Ok(())
-            }
-            None => Err(format!("operator {} leads from ∞ to a number", operators[0])),
+        let mut add = |operators: &[u32], drop: Option<u64>| {
+            let none = || format!("operator {} leads from ∞ to a number", operators[0]);
+            let drop = drop.ok_or_else(none)?;
+            operators.iter().for_each(|&o| used[o as usize] += drop);
+            Ok::<(), String>(())
         };
         match self {
             Component::Projection { digits, labels, .. } => {
-                for (rank, &entry) in table.iter().enumerate() {
-                    let value = |var: usize| {
-                        let digit = digits.iter().find(|digit| digit.var == var);
-                        digit.map(|d| (rank / d.place % d.size as usize) as u32)
-                    };
-                    let agrees = |&(var, goal): &Fact| value(var).is_none_or(|v| v == goal);
-                    if entry != 0 && task.goal.iter().all(agrees) {
-                        return Err(format!("the entry of goal {rank} is not 0"));
-                    }
+                let is_goal = |rank: usize| {
+                    let value = |d: &Digit| (rank / d.place) as u32 % d.size;
+                    let of = |var| digits.iter().find(|d| d.var == var).map(value);
+                    task.goal.iter().all(|&(var, goal)| of(var).is_none_or(|value| value == goal))
+                };
+                if let Some(rank) = (0..table.len()).find(|&r| table[r] != 0 && is_goal(r)) {
+                    return Err(format!("the entry of goal {rank} is not 0"));
                 }
                 for label in labels {
-                    add(&label.operators, label.largest_drop(digits, table), used)?;
+                    add(&label.operators, label.largest_drop(digits, table))?;
                 }
             }
-            Component::Cartesian { is_goal, labels, .. } => {
-                if let Some(leaf) = (0..table.len()).find(|&l| is_goal[l] && table[l] != 0) {
+            Component::Cartesian { is_goal, steps, .. } => {
+                if let Some(leaf) = (0..table.len()).find(|&l| table[l] != 0 && is_goal[l]) {
                     return Err(format!("the entry of goal {leaf} is not 0"));
                 }
-                for Steps { steps, operators } in labels {
-                    let drops =
-                        steps.iter().map(|&(u, v)| drop(table[u as usize], table[v as usize]));
-                    add(operators, largest(drops), used)?;
+                for (operators, steps) in steps {
+                    let drop = |&(u, v): &Step| drop(table[u as usize], table[v as usize]);
+                    add(operators, largest(steps.iter().map(drop)))?;
                 }
             }
             Component::Facts => {
                 let defaults = task.defaults.iter().enumerate();
-                for fact in defaults.filter_map(|(var, default)| Some((var, (*default)?))) {
-                    if table[task.number(fact)] != 0 {
-                        return Err("the entry of a default value is not 0".into());
-                    }
+                let mut defaults = defaults.filter_map(|(var, value)| Some((var, (*value)?)));
+                if defaults.any(|fact| table[task.number(fact)] != 0) {
+                    return Err("the entry of a default value is not 0".into());
                 }
-                for axiom in task.axioms.iter().flatten() {
-                    let reached = dearest(task, table, axiom.condition.iter().copied());
-                    if table[task.number(axiom.head)] > reached {
-                        return Err("the entry of a derived fact is above those of an axiom".into());
-                    }
+                let dearest = |facts: &[Fact]| dearest(task, table, facts.iter().copied());
+                if task.axioms.iter().any(|a| table[task.number(a.head)] > dearest(&a.condition)) {
+                    return Err("the entry of a derived fact is above those of an axiom".into());
                 }
                 for (o, operator) in task.operators.iter().enumerate() {
-                    let drops = operator.effects.iter().map(|effect| {
-                        let needed = operator.pre.iter().chain(&effect.condition).copied();
-                        drop(table[task.number(effect.fact)], dearest(task, table, needed))
-                    });
-                    add(&[o as u32], largest(drops), used)?;
+                    let pre = dearest(&operator.pre);
+                    let drop = |effect: &Effect| {
+                        let needed = pre.max(dearest(&effect.condition));
+                        drop(table[task.number(effect.fact)], needed)
+                    };
+                    add(&[o as u32], largest(operator.effects.iter().map(drop)))?;
                 }
             }
         }
@@ -271,73 +251,65 @@ fn check_variables(task: &Task, vars: &[usize]) -> Result<(), String> {
 
 /// The operators with an effect on some of the variables (ascending), by what they say of them.
 fn labels(task: &Task, vars: &[usize]) -> Vec<Label> {
-    let is_inside = |var: &usize| vars.binary_search(var).is_ok();
-    let inside = |facts: &[Fact]| facts.iter().copied().filter(|(var, _)| is_inside(var)).collect();
-    let mut labels: Vec<Label> = Vec::new();
-    let mut known: HashMap<(Vec<Fact>, Vec<Effect>, Vec<bool>), usize> = HashMap::new();
+    let is_inside = |var: usize| vars.binary_search(&var).is_ok();
+    let inside = |facts: &[Fact]| -> Vec<Fact> {
+        facts.iter().copied().filter(|fact| is_inside(fact.0)).collect()
+    };
+    let mut operators_of: HashMap<_, Vec<u32>> = HashMap::new();
     for (o, operator) in task.operators.iter().enumerate() {
-        let (mut effects, mut uncertain) = (Vec::new(), Vec::new());
-        for effect in operator.effects.iter().filter(|effect| is_inside(&effect.fact.0)) {
-            let condition: Vec<Fact> = inside(&effect.condition);
-            uncertain.push(condition.len() < effect.condition.len());
-            effects.push(Effect { condition, fact: effect.fact });
-        }
-        if effects.is_empty() {
-            continue;
-        }
-        let pre: Vec<Fact> = inside(&operator.pre);
-        let key = (pre.clone(), effects.clone(), uncertain.clone());
-        let label = *known.entry(key).or_insert_with(|| {
-            labels.push(Label { pre, effects, uncertain, operators: Vec::new() });
-            labels.len() - 1
+        let effects = operator.effects.iter().filter(|effect| is_inside(effect.fact.0));
+        let effects = effects.map(|Effect { condition, fact }| {
+            let part = inside(condition);
+            let is_uncertain = part.len() < condition.len();
+            (Effect { condition: part, fact: *fact }, is_uncertain)
         });
-        labels[label].operators.push(o as u32);
+        let effects: Vec<(Effect, bool)> = effects.collect();
+        if !effects.is_empty() {
+            operators_of.entry((inside(&operator.pre), effects)).or_default().push(o as u32);
+        }
     }
-    labels
+    let label = |((pre, effects), operators)| Label { pre, effects, operators };
+    operators_of.into_iter().map(label).collect()
 }
 
 impl Label {
     /// The largest drop along the transitions of these operators in a projection.
     fn largest_drop(&self, digits: &[Digit], table: &[u64]) -> Option<u64> {
-        let value_of = |facts: &[Fact], var: usize| facts.iter().find(|f| f.0 == var).map(|f| f.1);
-        let pre: Vec<Option<u32>> = digits.iter().map(|d| value_of(&self.pre, d.var)).collect();
-        let is_plain =
-            self.effects.iter().all(|e| e.condition.is_empty()) && !self.uncertain.contains(&true);
+        let required = |d: &Digit| self.pre.iter().find(|fact| fact.0 == d.var).map(|fact| fact.1);
+        let pre: Vec<Option<u32>> = digits.iter().map(required).collect();
         let mut values: Vec<u32> = pre.iter().map(|value| value.unwrap_or(0)).collect();
-        let mut after: Vec<Vec<u32>> = vec![Vec::new(); digits.len()];
-        let mut most = 0;
-        // What the last effect on a variable says, where none has a condition.
-        let last =
-            |d: &Digit| self.effects.iter().rev().find(|e| e.fact.0 == d.var).map(|e| e.fact.1);
-        let plain: Vec<Option<u32>> = digits.iter().map(last).collect();
+        let is_plain = self.effects.iter().all(|(e, unsure)| e.condition.is_empty() && !unsure);
+        // Without conditions, what is possible afterwards depends on preconditions only.
+        let mut after = self.possible_values(digits, &values);
+        let is_changed = |d: &Digit| self.effects.iter().any(|(e, _)| e.fact.0 == d.var);
+        let is_changed: Vec<bool> = digits.iter().map(is_changed).collect();
+        let (mut most, mut targets) = (0, Vec::new());
         loop {
-            let rank = |values: &[u32]| -> usize {
-                values.iter().zip(digits).map(|(&value, d)| value as usize * d.place).sum()
-            };
-            let from = table[rank(&values)];
-            if is_plain {
-                let target = values.iter().zip(&plain).zip(digits);
-                let to: usize =
-                    target.map(|((v, eff), d)| eff.unwrap_or(*v) as usize * d.place).sum();
-                most = most.max(drop(from, table[to])?);
-            } else {
-                self.possible_values(digits, &values, &mut after);
-                for to in combinations(digits, &after) {
-                    most = most.max(drop(from, table[to])?);
-                }
+            if !is_plain {
+                after = self.possible_values(digits, &values);
             }
+            targets.clear();
+            targets.push(0);
+            let mut from = 0;
+            for (i, digit) in digits.iter().enumerate() {
+                from += values[i] as usize * digit.place;
+                let same = [values[i]];
+                let to = if is_changed[i] { &after[i][..] } else { &same };
+                let count = targets.len();
+                for &value in &to[1..] {
+                    let more = |t: usize| targets[t] + value as usize * digit.place;
+                    let more: Vec<usize> = (0..count).map(more).collect();
+                    targets.extend(more);
+                }
+                targets[..count].iter_mut().for_each(|t| *t += to[0] as usize * digit.place);
+            }
+            most = most.max(largest(targets.iter().map(|&to| drop(table[from], table[to])))?);
             // The next combination of values that the preconditions leave open.
-            let free = (0..digits.len()).rev().find(|&i| {
-                if pre[i].is_some() {
-                    return false;
-                }
-                values[i] += 1;
-                if values[i] == digits[i].size {
-                    values[i] = 0;
-                }
+            let next = (0..digits.len()).filter(|&i| pre[i].is_none()).find(|&i| {
+                values[i] = (values[i] + 1) % digits[i].size;
                 values[i] != 0
             });
-            if free.is_none() {
+            if next.is_none() {
                 return Some(most);
             }
         }
@@ -345,124 +317,89 @@ impl Label {
 
     /// The values that each variable may have afterwards: an effect whose condition lies partly
     /// outside may or may not happen.
-    fn possible_values(&self, digits: &[Digit], values: &[u32], after: &mut [Vec<u32>]) {
+    fn possible_values(&self, digits: &[Digit], values: &[u32]) -> Vec<Vec<u32>> {
         let holds = |&(var, value): &Fact| {
             digits.iter().zip(values).any(|(d, v)| d.var == var && *v == value)
         };
-        for ((digit, &value), after) in digits.iter().zip(values).zip(after) {
-            after.clear();
-            after.push(value);
-            for (effect, &uncertain) in self.effects.iter().zip(&self.uncertain) {
-                if effect.fact.0 == digit.var && effect.condition.iter().all(holds) {
-                    if !uncertain {
+        let mut after: Vec<Vec<u32>> = values.iter().map(|&value| vec![value]).collect();
+        for (digit, after) in digits.iter().zip(&mut after) {
+            for (Effect { condition, fact: (var, value) }, is_uncertain) in &self.effects {
+                if *var == digit.var && condition.iter().all(holds) {
+                    if !is_uncertain {
                         after.clear();
                     }
-                    if !after.contains(&effect.fact.1) {
-                        after.push(effect.fact.1);
+                    if !after.contains(value) {
+                        after.push(*value);
                     }
                 }
             }
         }
+        after
     }
 }
 
-/// The ranks of all combinations of values.
-fn combinations(digits: &[Digit], values: &[Vec<u32>]) -> Vec<usize> {
-    let mut ranks = vec![0];
-    for (digit, values) in digits.iter().zip(values) {
-        let add = |rank: &usize| {
-            let rank = *rank;
-            values.iter().map(move |&value| rank + value as usize * digit.place)
-        };
-        ranks = ranks.iter().flat_map(add).collect();
-    }
-    ranks
+fn root(splits: &[Split]) -> Node {
+    if splits.is_empty() { Node::Leaf(0) } else { Node::Split(0) }
 }
 
-/// A set of states: any of some values for each variable, one bit per fact.
-struct Set(Vec<u64>);
-
-impl Set {
-    fn contains(&self, task: &Task, fact: Fact) -> bool {
-        let bit = task.number(fact);
-        self.0[bit / 64] >> (bit % 64) & 1 == 1
+/// For each leaf, which facts some of its states have: a leaf is any combination of these.
+fn leaves(task: &Task, splits: &[Split]) -> Result<Vec<Vec<bool>>, String> {
+    let mut leaves = vec![Vec::new(); splits.len() + 1];
+    if leaves.len().saturating_mul(task.num_facts()) > MOST_FACTS {
+        return Err("too large a Cartesian component".into());
     }
-
-    fn values<'a>(&'a self, task: &'a Task, var: usize) -> impl Iterator<Item = u32> + 'a {
-        (0..task.sizes[var]).filter(move |&value| self.contains(task, (var, value)))
-    }
-}
-
-/// The states of each leaf.
-fn leaf_sets(task: &Task, splits: &[Split], len: usize) -> Result<Vec<Set>, String> {
-    let words = task.num_facts().div_ceil(64);
-    if words.saturating_mul(64).saturating_mul(len) > MOST_BITS {
-        return Err("a Cartesian component that is too large".into());
-    }
-    let mut sets: Vec<Set> = (0..len).map(|_| Set(Vec::new())).collect();
-    let root = if splits.is_empty() { Node::Leaf(0) } else { Node::Split(0) };
-    let mut open = vec![(root, vec![u64::MAX; words])];
-    while let Some((node, bits)) = open.pop() {
+    let mut open = vec![(root(splits), vec![true; task.num_facts()])];
+    while let Some((node, facts)) = open.pop() {
         let Split { var, wanted, next } = match node {
             Node::Leaf(leaf) => {
-                sets[leaf] = Set(bits);
+                leaves[leaf] = facts;
                 continue;
             }
             Node::Split(s) => &splits[s],
         };
         for (side, &next) in next.iter().enumerate() {
-            let mut half = bits.clone();
+            let mut facts = facts.clone();
             for (value, &wanted) in wanted.iter().enumerate() {
-                if usize::from(wanted) != side {
-                    let bit = task.number((*var, value as u32));
-                    half[bit / 64] &= !(1 << (bit % 64));
-                }
+                facts[task.number((*var, value as u32))] &= usize::from(wanted) == side;
             }
-            open.push((next, half));
+            open.push((next, facts));
         }
     }
-    Ok(sets)
+    Ok(leaves)
 }
 
-/// The transitions of a label from a leaf to another one.
+/// The transitions of a label from one leaf to another.
 fn steps_of(
     task: &Task,
     splits: &[Split],
-    sets: &[Set],
+    leaves: &[Vec<bool>],
     vars: &[usize],
     label: &Label,
-) -> Vec<(u32, u32)> {
-    let mut steps = Vec::new();
-    // The value after the operator, where it says one.
-    let mut after: Vec<Option<u32>> = vec![None; task.sizes.len()];
-    for &(var, value) in label.pre.iter().chain(label.effects.iter().map(|e| &e.fact)) {
-        after[var] = Some(value);
-    }
-    let mut open = Vec::new();
-    for (from, set) in sets.iter().enumerate() {
-        if !label.pre.iter().all(|&fact| set.contains(task, fact)) {
+) -> Vec<Step> {
+    let (mut steps, mut open) = (Vec::new(), Vec::new());
+    for (from, facts) in leaves.iter().enumerate() {
+        if !label.pre.iter().all(|&fact| facts[task.number(fact)]) {
             continue;
         }
-        open.push(if splits.is_empty() { Node::Leaf(from) } else { Node::Split(0) });
+        // The facts that states of the leaf may have afterwards.
+        let mut after = facts.clone();
+        for &(var, value) in label.pre.iter().chain(label.effects.iter().map(|(e, _)| &e.fact)) {
+            (0..task.sizes[var]).for_each(|v| after[task.number((var, v))] = v == value);
+        }
+        let may = |var: usize, is: &dyn Fn(u32) -> bool| {
+            (0..task.sizes[var]).any(|value| after[task.number((var, value))] && is(value))
+        };
+        open.push(root(splits));
         while let Some(node) = open.pop() {
             match node {
                 Node::Split(s) => {
                     let Split { var, wanted, next } = &splits[s];
-                    let mut goes = [false; 2];
-                    match after[*var] {
-                        Some(value) => goes[usize::from(wanted[value as usize])] = true,
-                        None => set.values(task, *var).for_each(|value| {
-                            goes[usize::from(wanted[value as usize])] = true;
-                        }),
-                    }
-                    open.extend((0..2).filter(|&side| goes[side]).map(|side| next[side]));
+                    let goes = |side| may(*var, &|v| wanted[v as usize] == (side == 1));
+                    open.extend((0..2).filter(|&side| goes(side)).map(|side| next[side]));
                 }
                 // Where a variable is split several times, the way down is not exact.
                 Node::Leaf(to) if to != from => {
-                    let meets = |&var: &usize| match after[var] {
-                        Some(value) => sets[to].contains(task, (var, value)),
-                        None => set.values(task, var).any(|v| sets[to].contains(task, (var, v))),
-                    };
+                    let meets = |&var: &usize| may(var, &|v| leaves[to][task.number((var, v))]);
                     if vars.iter().all(meets) {
                         steps.push((from as u32, to as u32));
                     }
@@ -475,7 +412,8 @@ fn steps_of(
 }
 
 /// A lower bound on the cost of plans from any state.
-pub struct Bound {
+#[derive(Default)]
+pub(crate) struct Bound {
     /// Components with the places of their tables.
     parts: Vec<(usize, Range<usize>)>,
     entries: Vec<u64>,
@@ -486,25 +424,20 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The bound that says nothing.
-    pub fn zero() -> Bound {
-        Bound { parts: Vec::new(), entries: Vec::new(), scale: 1, divisor: 1 }
-    }
-
     /// Reads a bound and checks that it is one.
-    pub fn read<R: Read>(
+    pub(crate) fn read<R: Read>(
         task: &Task,
         components: &[Component],
         input: &mut Numbers<R>,
     ) -> Result<Bound, String> {
-        let (scale, divisor) = (input.number()?, input.number()?);
-        if scale == 0 || scale > LARGEST_ENTRY || divisor == 0 || divisor > LARGEST_ENTRY {
-            return Err(format!("a scale of {scale} and a divisor of {divisor}"));
+        let mut bound =
+            Bound { scale: input.number()?, divisor: input.number()?, ..Bound::default() };
+        let Bound { parts, entries, scale, divisor } = &mut bound;
+        if !(1..LARGEST_ENTRY).contains(scale) || !(1..LARGEST_ENTRY).contains(divisor) {
+            return Err("a scale or a divisor that is 0 or too large".into());
         }
         let mut used = vec![0u64; task.operators.len()];
-        let (mut parts, mut entries) = (Vec::new(), Vec::new());
-        // At most 2²⁰ parts of less than 2⁴⁰ each: sums fit.
-        for _ in 0..input.below(1 << 20, "part")? {
+        for _ in 0..input.below(MOST_PARTS, "part")? {
             let c = input.below(components.len(), "component")?;
             let first = entries.len();
             for _ in 0..components[c].len(task) {
@@ -519,19 +452,17 @@ impl Bound {
             parts.push((c, first..entries.len()));
         }
         for (o, (operator, &used)) in task.operators.iter().zip(&used).enumerate() {
-            let available = u128::from(scale) * u128::from(operator.cost);
-            if u128::from(used) * u128::from(divisor) > available {
-                let cost = operator.cost;
-                return Err(format!(
-                    "operator {o} costs {cost}, but {used}·{divisor}/{scale} of it are used"
-                ));
+            let cost = operator.cost;
+            if u128::from(used) * u128::from(*divisor) > u128::from(*scale) * u128::from(cost) {
+                let used = format!("{used}·{divisor}/{scale}");
+                return Err(format!("operator {o} costs {cost}, but {used} of it are used"));
             }
         }
-        Ok(Bound { parts, entries, scale, divisor })
+        Ok(bound)
     }
 
     /// Whether plans from a state cost at least so much; costs are integers. `None` is ∞.
-    pub fn is_at_least(
+    pub(crate) fn is_at_least(
         &self,
         task: &Task,
         components: &[Component],
@@ -545,16 +476,9 @@ impl Bound {
                 entry => sum += entry,
             }
         }
-        let scaled = u128::from(sum) * u128::from(self.divisor);
-        match cost {
-            None => false,
-            Some(0) => true,
-            Some(cost) => scaled > u128::from(self.scale) * u128::from(cost - 1),
-        }
-    }
-
-    /// The number of entries.
-    pub fn len(&self) -> usize {
-        self.entries.len()
+        let is_above = |cost: u64| {
+            u128::from(sum) * u128::from(self.divisor) > u128::from(self.scale) * u128::from(cost)
+        };
+        cost.is_some_and(|cost| cost == 0 || is_above(cost - 1))
     }
 }

@@ -26,9 +26,9 @@ pub struct Verdict {
     pub cost: Option<u64>,
     /// The steps of the plan, as numbers of operators in the order of the file.
     pub plan: Vec<usize>,
-    /// How many states are listed, and how many of them are closed.
+    /// How many states are listed.
     pub states: usize,
-    /// Listed states whose successors are listed, too.
+    /// Those of them whose successors are listed, too.
     pub closed: usize,
     /// How many bounds were checked.
     pub bounds: usize,
@@ -53,36 +53,26 @@ impl std::error::Error for Refusal {}
 
 /// Checks a certificate (compressed, as it stands in its file) for the text of a `.sas` file.
 pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
-    let refuse = |place: &str| {
-        let place = place.to_string();
-        move |reason| Refusal { place, reason }
-    };
-    let task = Task::read(task).map_err(refuse("task"))?;
+    let refuse = |place: String| move |reason: String| Refusal { place, reason };
+    let task = Task::read(task).map_err(refuse("task".into()))?;
     let mut checker = Checker::new(&task, certificate);
-    checker.read().map_err(|reason| {
-        let place = format!("certificate, byte {}", checker.input.offset);
-        Refusal { place, reason }
-    })?;
-    checker.check_successors().map_err(|(state, reason)| {
-        let place = format!("state {state}");
-        Refusal { place, reason }
-    })
+    let read = checker.read();
+    read.map_err(refuse(format!("certificate, byte {}", checker.input.offset)))?;
+    checker.check_successors().map_err(|(state, reason)| refuse(format!("state {state}"))(reason))
 }
 
 const MAGIC: &[u8] = b"apportion certificate 1\n";
 /// Sums of costs stay below this.
 const MOST: u64 = 1 << 62;
 
-/// What a record is; from [`STEP`] on it is the operator that leads to a state.
-mod tag {
-    pub(super) const END: u64 = 0;
-    pub(super) const PROJECTION: u64 = 1;
-    pub(super) const CARTESIAN: u64 = 2;
-    pub(super) const FACTS: u64 = 3;
-    pub(super) const BOUND: u64 = 4;
-    pub(super) const STATE: u64 = 5;
-    pub(super) const STEP: u64 = 6;
-}
+/// What a record is; from [`STEP`] on it is a state, and the operator that leads to it.
+const END: u64 = 0;
+const PROJECTION: u64 = 1;
+const CARTESIAN: u64 = 2;
+const FACTS: u64 = 3;
+const BOUND: u64 = 4;
+const STATE: u64 = 5;
+const STEP: u64 = 6;
 
 struct Checker<'t, R: Read> {
     task: &'t Task,
@@ -93,12 +83,14 @@ struct Checker<'t, R: Read> {
     components: Vec<Component>,
     bounds: HashMap<u64, Bound>,
     num_bounds: usize,
+    /// How many states were listed, some of them perhaps several times.
+    listed: u64,
     states: States,
     /// By state: at what cost it is claimed to be reached, and whether it is closed.
     g: Vec<u64>,
     is_closed: Vec<bool>,
-    /// The state that others are reached from, with all values.
-    parent: usize,
+    /// The state that others are reached from, with all values; the first one counts from 0.
+    parent: Option<usize>,
     values: Vec<u32>,
     /// The state that is being listed.
     child: Vec<u32>,
@@ -114,13 +106,14 @@ impl<'t, R: Read> Checker<'t, R> {
             cost: None,
             plan: Vec::new(),
             components: Vec::new(),
-            bounds: HashMap::from([(0, Bound::zero())]),
+            bounds: HashMap::new(),
             num_bounds: 0,
-            packed: vec![0; states.words()],
+            listed: 0,
+            packed: vec![0; states.words],
             states,
             g: Vec::new(),
             is_closed: Vec::new(),
-            parent: usize::MAX,
+            parent: None,
             values: task.initial.clone(),
             child: task.initial.clone(),
         }
@@ -128,6 +121,7 @@ impl<'t, R: Read> Checker<'t, R> {
 
     /// Reads everything; all that can be checked record by record is checked.
     fn read(&mut self) -> Result<(), String> {
+        let task = self.task;
         for &expected in MAGIC {
             if self.input.byte()? != expected {
                 return Err("this is no certificate".into());
@@ -146,28 +140,22 @@ impl<'t, R: Read> Checker<'t, R> {
         }
         loop {
             match self.input.number()? {
-                tag::END => break,
-                tag::PROJECTION => {
-                    let component = Component::projection(self.task, &mut self.input)?;
-                    self.components.push(component);
-                }
-                tag::CARTESIAN => {
-                    let component = Component::cartesian(self.task, &mut self.input)?;
-                    self.components.push(component);
-                }
-                tag::FACTS => self.components.push(Component::Facts),
-                tag::BOUND => {
-                    let number = self.bound_number()?;
-                    let bound = Bound::read(self.task, &self.components, &mut self.input)
+                END => break,
+                PROJECTION => self.components.push(Component::projection(task, &mut self.input)?),
+                CARTESIAN => self.components.push(Component::cartesian(task, &mut self.input)?),
+                FACTS => self.components.push(Component::Facts),
+                BOUND => {
+                    let number = self.input.number()?;
+                    let bound = Bound::read(task, &self.components, &mut self.input)
                         .map_err(|what| format!("bound {number}: {what}"))?;
                     self.num_bounds += 1;
                     self.bounds.insert(number, bound);
                 }
-                tag::STATE => self.read_state()?,
-                step => self.read_step(step - tag::STEP)?,
+                STATE => self.read_state()?,
+                step => self.read_step(step - STEP)?,
             }
         }
-        if self.input.number()? != self.states.len() as u64 {
+        if self.input.number()? != self.listed {
             return Err("not the number of states that are listed".into());
         }
         self.input.end()
@@ -189,19 +177,12 @@ impl<'t, R: Read> Checker<'t, R> {
             cost += task.operators[op].cost;
             self.plan.push(op);
         }
-        if !task.is_goal(&state) {
+        if !task::holds(&task.goal, &state) {
             return Err("the plan does not reach the goal".into());
         }
         match self.cost {
             Some(claimed) if claimed == cost => Ok(()),
             _ => Err(format!("the plan costs {cost}, which is not what is claimed")),
-        }
-    }
-
-    fn bound_number(&mut self) -> Result<u64, String> {
-        match self.input.number()? {
-            0 => Err("bound 0 is the empty one".into()),
-            number => Ok(number),
         }
     }
 
@@ -221,21 +202,15 @@ impl<'t, R: Read> Checker<'t, R> {
         let op = usize::try_from(op).ok().filter(|&op| op < self.task.operators.len());
         let op = op.ok_or("there is no such operator")?;
         let step = self.input.number()?;
-        let change = (step >> 1) as usize;
-        let parent = match (self.parent, step & 1) {
-            // The first one counts from 0.
-            (usize::MAX, 0) => Some(change),
-            (parent, 0) => parent.checked_add(change),
-            (parent, _) => parent.checked_sub(change),
-        };
+        let (last, change) = (self.parent.unwrap_or(0), (step >> 1) as usize);
+        let parent =
+            if step & 1 == 0 { last.checked_add(change) } else { last.checked_sub(change) };
         let parent = parent.filter(|&parent| parent < self.states.len());
         let parent = parent.ok_or("a state reached from one that is not listed")?;
-        if parent != self.parent {
+        if self.parent != Some(parent) {
             self.states.unpack(parent, &mut self.values);
-            if self.task.has_axioms() {
-                self.task.derive(&mut self.values);
-            }
-            self.parent = parent;
+            self.task.derive(&mut self.values);
+            self.parent = Some(parent);
         }
         let code = self.input.number()?;
         let excess = if code & 1 == 1 { self.input.number()? } else { 0 };
@@ -250,14 +225,17 @@ impl<'t, R: Read> Checker<'t, R> {
         if g >= MOST {
             return Err("a state at a cost that is too large".into());
         }
-        if status > 0 {
+        self.listed += 1;
+        let needed = self.cost.map(|cost| cost.saturating_sub(g));
+        // Closed states are looked at later; bound 0 is 0 everywhere.
+        if status > 0 && (status > 1 || needed != Some(0)) {
             let number = status - 1;
-            let needed = self.cost.map(|cost| cost.saturating_sub(g));
-            let bound = self.bounds.get(&number).ok_or(format!("there is no bound {number}"))?;
+            let bound = self.bounds.get(&number).filter(|_| number > 0);
+            let bound =
+                bound.ok_or_else(|| format!("bound {number} is not there or not enough"))?;
             if !bound.is_at_least(self.task, &self.components, &self.child, needed) {
                 let needed = needed.map_or("∞".to_string(), |needed| needed.to_string());
-                let state = self.states.len();
-                return Err(format!("bound {number} is not {needed} at state {state}"));
+                return Err(format!("bound {number} is not {needed} at the state listed here"));
             }
         }
         self.states.pack(&self.child, &mut self.packed);
@@ -265,11 +243,10 @@ impl<'t, R: Read> Checker<'t, R> {
         if is_new {
             self.g.push(g);
             self.is_closed.push(status == 0);
-        } else {
-            // What was said of it before counts no more.
-            self.g[state] = g;
-            self.is_closed[state] = status == 0;
         }
+        // Of a state that is listed again, what was said before counts no more.
+        self.g[state] = g;
+        self.is_closed[state] = status == 0;
         Ok(())
     }
 
@@ -278,34 +255,33 @@ impl<'t, R: Read> Checker<'t, R> {
     fn check_successors(mut self) -> Result<Verdict, (usize, String)> {
         let task = self.task;
         self.states.pack(&task.initial, &mut self.packed);
-        match self.states.number(&self.packed) {
-            Some(initial) if self.g[initial] == 0 => {}
+        match self.states.find(&self.packed) {
+            Ok(initial) if self.g[initial] == 0 => {}
             _ => return Err((0, "the initial state is not listed at cost 0".into())),
         }
-        let (derives, cost) = (task.has_axioms(), self.cost);
-        let Checker { states, g, is_closed, packed, values, child, .. } = &mut self;
+        let Checker { cost, states, g, is_closed, packed, values, child, .. } = &mut self;
         for state in (0..states.len()).filter(|&state| is_closed[state]) {
             states.unpack(state, values);
-            if derives {
-                task.derive(values);
+            task.derive(values);
+            if task::holds(&task.goal, values) && cost.is_none_or(|cost| g[state] < cost) {
+                return Err((state, format!("is closed and a goal at cost {}", g[state])));
             }
-            let g_of = g[state];
-            if task.is_goal(values) && cost.is_none_or(|cost| g_of < cost) {
-                return Err((state, format!("is closed and a goal at cost {g_of}")));
-            }
-            task.applicable(values, |op| {
+            for op in task.candidates(values) {
+                if !task::holds(&task.operators[op].pre, values) {
+                    continue;
+                }
                 child.copy_from_slice(values);
                 task.apply(op, values, child);
                 states.pack(child, packed);
-                match states.number(packed) {
-                    None => Err(format!("its successor by operator {op} is not listed")),
-                    Some(next) if g[next] > g_of + task.operators[op].cost => Err(format!(
-                        "its successor by operator {op}, state {next}, is listed at a higher cost"
-                    )),
-                    Some(_) => Ok(()),
+                let found = states.find(packed);
+                if found.is_err() {
+                    return Err((state, format!("its successor by operator {op} is not listed")));
                 }
-            })
-            .map_err(|reason| (state, reason))?;
+                if found.is_ok_and(|next| g[next] > g[state] + task.operators[op].cost) {
+                    let what = "is listed at a higher cost";
+                    return Err((state, format!("its successor by operator {op} {what}")));
+                }
+            }
         }
         Ok(Verdict {
             cost: self.cost,

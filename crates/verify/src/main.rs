@@ -17,34 +17,38 @@ Exit codes: 0 verified, 1 refused, 2 wrong arguments or unreadable files.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let task = match &arguments[..] {
-        [task, _] => fs::read(task).map_err(|error| format!("cannot read {task}: {error}")),
-        [domain, problem, _] => translate(domain, problem),
+    let verified = match &arguments[..] {
+        [task, certificate] => read(task).and_then(|task| verify(&task, certificate)),
+        [domain, problem, certificate] => {
+            translate(domain, problem).and_then(|task| verify(&task, certificate))
+        }
         _ => Err(USAGE.into()),
     };
-    let checked = task.and_then(|task| {
-        let certificate = arguments.last().map_or("", String::as_str);
-        let file = fs::File::open(certificate)
-            .map_err(|error| format!("cannot read {certificate}: {error}"))?;
-        Ok(verify::verify(&String::from_utf8_lossy(&task), file))
-    });
-    match checked {
-        Ok(Ok(verdict)) => {
-            let verify::Verdict { cost, plan, states, closed, bounds } = verdict;
+    verified.unwrap_or_else(|message| {
+        eprintln!("{message}");
+        ExitCode::from(2)
+    })
+}
+
+fn read(path: &str) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))
+}
+
+fn verify(task: &[u8], certificate: &str) -> Result<ExitCode, String> {
+    let file = fs::File::open(certificate)
+        .map_err(|error| format!("cannot read {certificate}: {error}"))?;
+    match verify::verify(&String::from_utf8_lossy(task), file) {
+        Ok(verify::Verdict { cost, plan, states, closed, bounds }) => {
             match cost {
                 Some(cost) => println!("verified optimal: cost {cost}, {} steps", plan.len()),
                 None => println!("verified unsolvable"),
             }
             println!("{states} states, {closed} of them closed, {bounds} bounds");
-            ExitCode::SUCCESS
+            Ok(ExitCode::SUCCESS)
         }
-        Ok(Err(refusal)) => {
+        Err(refusal) => {
             println!("refused: {refusal}");
-            ExitCode::from(1)
-        }
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::from(2)
+            Ok(ExitCode::from(1))
         }
     }
 }

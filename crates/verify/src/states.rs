@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use crate::task::Task;
 
 /// States with numbers; derived variables are left out, for they follow from the others.
-pub struct States {
+pub(crate) struct States {
     /// By variable the word, the shift and the mask of its value; none if it is derived.
     fields: Vec<Option<(usize, u32, u64)>>,
-    words: usize,
+    pub(crate) words: usize,
     packed: Vec<u64>,
     /// Open addressing: numbers of states, plus 1; 0 is free.
     table: Vec<u32>,
@@ -17,7 +17,7 @@ pub struct States {
 }
 
 impl States {
-    pub fn new(task: &Task) -> States {
+    pub(crate) fn new(task: &Task) -> States {
         let (mut fields, mut words, mut used) = (Vec::new(), 1, 0);
         for (&size, default) in task.sizes.iter().zip(&task.defaults) {
             let bits = u32::BITS - (size - 1).leading_zeros();
@@ -36,15 +36,15 @@ impl States {
         States { fields, words, packed: Vec::new(), table: vec![0; 1 << 10], seed }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.packed.len() / self.words
     }
 
-    pub fn words(&self) -> usize {
-        self.words
+    fn packed(&self, state: usize) -> &[u64] {
+        &self.packed[state * self.words..(state + 1) * self.words]
     }
 
-    pub fn pack(&self, values: &[u32], packed: &mut [u64]) {
+    pub(crate) fn pack(&self, values: &[u32], packed: &mut [u64]) {
         packed.fill(0);
         for (&value, field) in values.iter().zip(&self.fields) {
             if let &Some((word, shift, _)) = field {
@@ -54,8 +54,8 @@ impl States {
     }
 
     /// Writes the values of the variables that are not derived.
-    pub fn unpack(&self, state: usize, values: &mut [u32]) {
-        let packed = &self.packed[state * self.words..(state + 1) * self.words];
+    pub(crate) fn unpack(&self, state: usize, values: &mut [u32]) {
+        let packed = self.packed(state);
         for (value, field) in values.iter_mut().zip(&self.fields) {
             if let &Some((word, shift, mask)) = field {
                 *value = (packed[word] >> shift & mask) as u32;
@@ -64,34 +64,25 @@ impl States {
     }
 
     /// The number of a state, or where it belongs in the table.
-    fn find(&self, packed: &[u64]) -> Result<usize, usize> {
-        let fold = |hash: u64, word: u64| {
+    pub(crate) fn find(&self, packed: &[u64]) -> Result<usize, usize> {
+        let fold = |hash: u64, word: &u64| {
             let product = u128::from(hash ^ word) * u128::from(0x9e37_79b9_7f4a_7c15u64);
             (product as u64) ^ (product >> 64) as u64
         };
-        let hash = fold(packed.iter().fold(self.seed, |hash, &word| fold(hash, word)), self.seed);
+        let hash = fold(packed.iter().fold(self.seed, fold), &self.seed);
         let mask = self.table.len() - 1;
         let mut at = hash as usize & mask;
         loop {
-            match self.table[at] {
+            match self.table[at] as usize {
                 0 => return Err(at),
-                number => {
-                    let state = number as usize - 1;
-                    if self.packed[state * self.words..(state + 1) * self.words] == *packed {
-                        return Ok(state);
-                    }
-                }
+                number if self.packed(number - 1) == packed => return Ok(number - 1),
+                _ => at = (at + 1) & mask,
             }
-            at = (at + 1) & mask;
         }
     }
 
-    pub fn number(&self, packed: &[u64]) -> Option<usize> {
-        self.find(packed).ok()
-    }
-
     /// The number of a state, and whether it is new.
-    pub fn insert(&mut self, packed: &[u64]) -> Result<(usize, bool), String> {
+    pub(crate) fn insert(&mut self, packed: &[u64]) -> Result<(usize, bool), String> {
         let at = match self.find(packed) {
             Ok(known) => return Ok((known, false)),
             Err(at) => at,
@@ -101,11 +92,10 @@ impl States {
         self.packed.extend_from_slice(packed);
         if self.len() * 4 > self.table.len() * 3 {
             let larger = self.table.len() * 2;
-            self.table = Vec::new();
+            self.table.clear();
             self.table.resize(larger, 0);
             for state in 0..self.len() {
-                let range = state * self.words..(state + 1) * self.words;
-                if let Err(at) = self.find(&self.packed[range]) {
+                if let Err(at) = self.find(self.packed(state)) {
                     self.table[at] = state as u32 + 1;
                 }
             }

@@ -6,14 +6,14 @@ use flate2::read::GzDecoder;
 
 /// Reads unsigned numbers, seven bits a byte, the lowest first; the highest bit says that more
 /// follow.
-pub struct Numbers<R: Read> {
+pub(crate) struct Numbers<R: Read> {
     input: BufReader<GzDecoder<BufReader<R>>>,
     /// How many bytes were read, uncompressed.
-    pub offset: u64,
+    pub(crate) offset: u64,
 }
 
 impl<R: Read> Numbers<R> {
-    pub fn new(input: R) -> Numbers<R> {
+    pub(crate) fn new(input: R) -> Numbers<R> {
         let input = GzDecoder::new(BufReader::new(input));
         Numbers { input: BufReader::with_capacity(1 << 16, input), offset: 0 }
     }
@@ -26,11 +26,11 @@ impl<R: Read> Numbers<R> {
         Ok(Some(byte))
     }
 
-    pub fn byte(&mut self) -> Result<u8, String> {
+    pub(crate) fn byte(&mut self) -> Result<u8, String> {
         self.try_byte()?.ok_or("the certificate ends too early".to_string())
     }
 
-    pub fn number(&mut self) -> Result<u64, String> {
+    pub(crate) fn number(&mut self) -> Result<u64, String> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -47,14 +47,14 @@ impl<R: Read> Numbers<R> {
     }
 
     /// A number below a limit.
-    pub fn below(&mut self, limit: usize, what: &str) -> Result<usize, String> {
+    pub(crate) fn below(&mut self, limit: usize, what: &str) -> Result<usize, String> {
         let number = self.number()?;
         let index = usize::try_from(number).ok().filter(|&index| index < limit);
         index.ok_or_else(|| format!("{what} {number}, of which there are {limit}"))
     }
 
     /// That the stream ends here; this is also where its check sum is looked at.
-    pub fn end(&mut self) -> Result<(), String> {
+    pub(crate) fn end(&mut self) -> Result<(), String> {
         match self.try_byte()? {
             None => Ok(()),
             Some(_) => Err("the certificate goes on after its end".into()),
