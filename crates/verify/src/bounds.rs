@@ -52,14 +52,8 @@ pub(crate) struct Label {
 pub(crate) struct Split {
     var: usize,
     wanted: Vec<bool>,
-    /// For other values, and for wanted ones.
-    next: [Node; 2],
-}
-
-#[derive(Clone, Copy)]
-enum Node {
-    Split(usize),
-    Leaf(usize),
+    /// Where other states and those with wanted values go: 2i is leaf i, 2i + 1 is split i.
+    next: [usize; 2],
 }
 
 /// A transition from one leaf to another.
@@ -87,7 +81,7 @@ impl Component {
         if effects.any(|effect| !effect.condition.is_empty()) {
             return Err("a Cartesian component of a task with conditional effects".into());
         }
-        let (mut splits, mut codes) = (Vec::new(), Vec::new());
+        let mut splits: Vec<Split> = Vec::new();
         for _ in 0..input.number()? {
             let var = input.below(task.sizes.len(), "variable")?;
             let mut wanted = vec![false; task.sizes[var] as usize];
@@ -95,34 +89,35 @@ impl Component {
                 let value = input.below(wanted.len(), "value")?;
                 wanted[value] = true;
             }
-            codes.push([input.number()?, input.number()?]);
-            splits.push(Split { var, wanted, next: [Node::Leaf(0); 2] });
+            let mut node = || input.below(usize::MAX, "node");
+            splits.push(Split { var, wanted, next: [node()?, node()?] });
+            if splits.len().saturating_mul(task.num_facts()) > MOST_FACTS {
+                return Err("too large a Cartesian component".into());
+            }
         }
         // Each split but the first, and each leaf, hangs in one place; splits below earlier ones.
         let mut seen = [vec![false; splits.len() + 1], vec![false; splits.len()]];
-        for (s, split) in splits.iter_mut().enumerate() {
-            for (next, code) in split.next.iter_mut().zip(codes[s]) {
-                let (index, kind) = (usize::try_from(code / 2).unwrap_or(usize::MAX), code % 2);
-                match seen[kind as usize].get_mut(index) {
-                    Some(seen) if !*seen && (kind == 0 || index > s) => *seen = true,
+        for (s, split) in splits.iter().enumerate() {
+            for node in split.next {
+                match seen[node % 2].get_mut(node / 2) {
+                    Some(seen) if !*seen && (node % 2 == 0 || node / 2 > s) => *seen = true,
                     _ => return Err(format!("split {s} has no tree below it")),
                 }
-                *next = if kind == 0 { Node::Leaf(index) } else { Node::Split(index) };
             }
         }
         let mut vars: Vec<usize> = splits.iter().map(|split| split.var).collect();
         vars.sort_unstable();
         vars.dedup();
         check_variables(task, &vars)?;
-        let leaves = leaves(task, &splits)?;
+        let leaves = leaves(task, &splits);
         let has_goal = |leaf: &Vec<bool>| task.goal.iter().all(|&fact| leaf[task.number(fact)]);
         let is_goal = leaves.iter().map(has_goal).collect();
         let (mut steps, mut count) = (Vec::new(), 0);
         for label in labels(task, &vars) {
-            let found = steps_of(task, &splits, &leaves, &vars, &label);
+            let found = steps_of(task, &splits, &leaves, &vars, &label, MOST_STEPS - count);
             count += found.len();
             steps.push((label.operators, found));
-            if count > MOST_STEPS {
+            if count >= MOST_STEPS {
                 return Err("a Cartesian component with too many transitions".into());
             }
         }
@@ -146,12 +141,11 @@ impl Component {
             }
             Component::Cartesian { splits, .. } => {
                 let mut node = root(splits);
-                while let Node::Split(s) = node {
-                    let Split { var, wanted, next } = &splits[s];
+                while node % 2 == 1 {
+                    let Split { var, wanted, next } = &splits[node / 2];
                     node = next[usize::from(wanted[state[*var] as usize])];
                 }
-                let Node::Leaf(leaf) = node else { return 0 };
-                table[leaf]
+                table[node / 2]
             }
             Component::Facts => {
                 let facts = state.iter().enumerate().map(|(var, &value)| (var, value));
@@ -174,24 +168,23 @@ impl Component {
             operators.iter().for_each(|&o| used[o as usize] += drop);
             Ok::<(), String>(())
         };
+        let check_goals = |is_goal: &dyn Fn(usize) -> bool| {
+            let wrong = (0..table.len()).find(|&a| table[a] != 0 && is_goal(a));
+            wrong.map_or(Ok(()), |a| Err(format!("the entry of goal {a} is not 0")))
+        };
         match self {
             Component::Projection { digits, labels, .. } => {
-                let is_goal = |rank: usize| {
-                    let value = |d: &Digit| (rank / d.place) as u32 % d.size;
+                check_goals(&|rank| {
+                    let value = |d: &Digit| (rank / d.place % d.size as usize) as u32;
                     let of = |var| digits.iter().find(|d| d.var == var).map(value);
                     task.goal.iter().all(|&(var, goal)| of(var).is_none_or(|value| value == goal))
-                };
-                if let Some(rank) = (0..table.len()).find(|&r| table[r] != 0 && is_goal(r)) {
-                    return Err(format!("the entry of goal {rank} is not 0"));
-                }
+                })?;
                 for label in labels {
                     add(&label.operators, label.largest_drop(digits, table))?;
                 }
             }
             Component::Cartesian { is_goal, steps, .. } => {
-                if let Some(leaf) = (0..table.len()).find(|&l| table[l] != 0 && is_goal[l]) {
-                    return Err(format!("the entry of goal {leaf} is not 0"));
-                }
+                check_goals(&|leaf| is_goal[leaf])?;
                 for (operators, steps) in steps {
                     let drop = |&(u, v): &Step| drop(table[u as usize], table[v as usize]);
                     add(operators, largest(steps.iter().map(drop)))?;
@@ -338,25 +331,20 @@ impl Label {
     }
 }
 
-fn root(splits: &[Split]) -> Node {
-    if splits.is_empty() { Node::Leaf(0) } else { Node::Split(0) }
+fn root(splits: &[Split]) -> usize {
+    usize::from(!splits.is_empty())
 }
 
 /// For each leaf, which facts some of its states have: a leaf is any combination of these.
-fn leaves(task: &Task, splits: &[Split]) -> Result<Vec<Vec<bool>>, String> {
+fn leaves(task: &Task, splits: &[Split]) -> Vec<Vec<bool>> {
     let mut leaves = vec![Vec::new(); splits.len() + 1];
-    if leaves.len().saturating_mul(task.num_facts()) > MOST_FACTS {
-        return Err("too large a Cartesian component".into());
-    }
     let mut open = vec![(root(splits), vec![true; task.num_facts()])];
     while let Some((node, facts)) = open.pop() {
-        let Split { var, wanted, next } = match node {
-            Node::Leaf(leaf) => {
-                leaves[leaf] = facts;
-                continue;
-            }
-            Node::Split(s) => &splits[s],
-        };
+        if node % 2 == 0 {
+            leaves[node / 2] = facts;
+            continue;
+        }
+        let Split { var, wanted, next } = &splits[node / 2];
         for (side, &next) in next.iter().enumerate() {
             let mut facts = facts.clone();
             for (value, &wanted) in wanted.iter().enumerate() {
@@ -365,16 +353,17 @@ fn leaves(task: &Task, splits: &[Split]) -> Result<Vec<Vec<bool>>, String> {
             open.push((next, facts));
         }
     }
-    Ok(leaves)
+    leaves
 }
 
-/// The transitions of a label from one leaf to another.
+/// The transitions of a label from one leaf to another; not all of them if there are `most`.
 fn steps_of(
     task: &Task,
     splits: &[Split],
     leaves: &[Vec<bool>],
     vars: &[usize],
     label: &Label,
+    most: usize,
 ) -> Vec<Step> {
     let (mut steps, mut open) = (Vec::new(), Vec::new());
     for (from, facts) in leaves.iter().enumerate() {
@@ -391,21 +380,20 @@ fn steps_of(
         };
         open.push(root(splits));
         while let Some(node) = open.pop() {
-            match node {
-                Node::Split(s) => {
-                    let Split { var, wanted, next } = &splits[s];
-                    let goes = |side| may(*var, &|v| wanted[v as usize] == (side == 1));
-                    open.extend((0..2).filter(|&side| goes(side)).map(|side| next[side]));
-                }
-                // Where a variable is split several times, the way down is not exact.
-                Node::Leaf(to) if to != from => {
-                    let meets = |&var: &usize| may(var, &|v| leaves[to][task.number((var, v))]);
-                    if vars.iter().all(meets) {
-                        steps.push((from as u32, to as u32));
-                    }
-                }
-                Node::Leaf(_) => {}
+            if node % 2 == 1 {
+                let Split { var, wanted, next } = &splits[node / 2];
+                let goes = |side| may(*var, &|v| wanted[v as usize] == (side == 1));
+                open.extend((0..2).filter(|&side| goes(side)).map(|side| next[side]));
+                continue;
             }
+            // Where a variable is split several times, the way down is not exact.
+            let meets = |&var: &usize| may(var, &|v| leaves[node / 2][task.number((var, v))]);
+            if node / 2 != from && vars.iter().all(meets) {
+                steps.push((from as u32, (node / 2) as u32));
+            }
+        }
+        if steps.len() >= most {
+            break;
         }
     }
     steps

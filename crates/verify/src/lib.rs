@@ -174,7 +174,7 @@ impl<'t, R: Read> Checker<'t, R> {
             let before = state.clone();
             task.apply(op, &before, &mut state);
             task.derive(&mut state);
-            cost += task.operators[op].cost;
+            cost = cost.saturating_add(task.operators[op].cost);
             self.plan.push(op);
         }
         if !task::holds(&task.goal, &state) {

@@ -91,7 +91,8 @@ fn mutate(sample: &Sample, rng: &mut TestRng) -> (&'static str, Vec<u8>) {
             "one less"
         }
         4 => {
-            all[at] = rng.random_range(0..1 << rng.random_range(1..63u32));
+            let bits = rng.random_range(1..63u32);
+            all[at] = rng.random_range(0..1 << bits);
             "another number"
         }
         5 => {
