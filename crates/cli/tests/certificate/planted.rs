@@ -51,7 +51,7 @@ fn stored(task: &Task) -> Stored<Saturated> {
 /// Runs a search with one wrong value at each state in turn; how many results were wrong.
 fn wrong_values(value: impl Fn(u64) -> Estimate, lies: bool) -> usize {
     let mut wrong = 0;
-    for seed in 0..150 {
+    for seed in 0..40 {
         let task = random_task(seed);
         let optimum = optimum(&task);
         let space = StateSpace::new(&task);
@@ -78,8 +78,8 @@ fn wrong_values(value: impl Fn(u64) -> Estimate, lies: bool) -> usize {
 fn a_heuristic_that_overestimates_on_one_state_is_found_out() {
     for lies in [false, true] {
         let wrong = wrong_values(|distance| Estimate::AtLeast(distance + 1), lies);
-        assert!(wrong > 5, "{wrong}");
-        assert!(wrong_values(|distance| Estimate::AtLeast(distance + 100), lies) > 20);
+        assert!(wrong > 0, "{wrong}");
+        assert!(wrong_values(|distance| Estimate::AtLeast(distance + 100), lies) > 5);
     }
 }
 
@@ -87,7 +87,7 @@ fn a_heuristic_that_overestimates_on_one_state_is_found_out() {
 fn a_wrong_dead_end_is_found_out() {
     for lies in [false, true] {
         let wrong = wrong_values(|_| Estimate::DeadEnd, lies);
-        assert!(wrong > 50, "{wrong}");
+        assert!(wrong > 10, "{wrong}");
     }
 }
 
@@ -95,7 +95,7 @@ fn a_wrong_dead_end_is_found_out() {
 #[test]
 fn a_search_that_forgets_successors_is_found_out() {
     let mut wrong = 0;
-    for seed in 0..300 {
+    for seed in 0..800 {
         let task = random_task(seed);
         let mut rng = rng(seed);
         let mut forgetful = task.clone();

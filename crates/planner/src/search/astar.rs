@@ -316,7 +316,11 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         if g >= self.nodes.g(id) {
             return;
         }
-        let Estimate::AtLeast(h) = self.nodes.h(id) else { return };
+        let Estimate::AtLeast(h) = self.nodes.h(id) else {
+            // It stays what it is, but certificates list it at its least cost.
+            self.nodes.open(id, parent, op, g);
+            return;
+        };
         if self.nodes.is_closed(id) {
             self.statistics.reopened += 1;
         }
