@@ -137,13 +137,14 @@ impl<H: Heuristic + ?Sized> Search<'_, '_, H> {
     fn list(&mut self, id: StateId, again: bool, listing: &mut Listing<'_>) -> Result<(), Stop> {
         self.look_at_limits()?;
         let g = self.nodes.g(id);
+        let was_inner = self.is_inner(id, listing.cost);
         let why = self.justification(id, g, listing);
         if why.is_none() && !self.nodes.is_closed(id) {
             listing.certificate.statistics.completed += 1;
             self.nodes.close(id);
         }
         // Of others the successors are known and marked.
-        if why.is_none() && (again || !self.is_inner(id, listing.cost)) {
+        if why.is_none() && (again || !was_inner) {
             self.register_successors(id, listing)?;
         }
         let (parent, op) = self.nodes.parent(id);
