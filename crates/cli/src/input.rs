@@ -26,6 +26,8 @@ pub(crate) struct TaskArgs {
 /// A task, and the PDDL it comes from.
 pub(crate) struct Input {
     pub(crate) task: Task,
+    /// The text of the `.sas` file that it was read from.
+    sas: Option<String>,
     pddl: Option<(Domain, Problem)>,
 }
 
@@ -47,9 +49,12 @@ impl TaskArgs {
                         error,
                     ),
                 })?;
-                Ok(Input { task, pddl: Some((domain, problem)) })
+                Ok(Input { task, sas: None, pddl: Some((domain, problem)) })
             }
-            None => Ok(Input { task: read_sas(&self.files[0])?, pddl: None }),
+            None => {
+                let (task, text) = read_sas(&self.files[0])?;
+                Ok(Input { task, sas: Some(text), pddl: None })
+            }
         }
     }
 
@@ -82,6 +87,14 @@ impl Input {
     /// The name of the domain, if the task comes from PDDL.
     pub(crate) fn domain_name(&self) -> Option<&str> {
         self.pddl.as_ref().map(|(domain, _)| &*domain.name)
+    }
+
+    /// The finite-domain task as the text of a `.sas` file: what was read, or the translation.
+    pub(crate) fn sas_text(&self) -> Cow<'_, str> {
+        match &self.sas {
+            Some(text) => text.into(),
+            None => sas::write(&self.task).into(),
+        }
     }
 
     /// Executes a plan before anybody sees it, by code that shares nothing with the search: on the
@@ -120,11 +133,12 @@ fn pddl_failure(error: &PddlError) -> anyhow::Error {
     Failure::at(exit, error)
 }
 
-fn read_sas(path: &Path) -> anyhow::Result<Task> {
+fn read_sas(path: &Path) -> anyhow::Result<(Task, String)> {
     let bytes = read_bytes(path)?;
-    let text = String::from_utf8_lossy(&bytes);
-    sas::read(&text)
-        .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let task = sas::read(&text)
+        .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))?;
+    Ok((task, text))
 }
 
 /// Reads a file.

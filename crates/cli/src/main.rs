@@ -1,5 +1,6 @@
 //! The `apportion` command: parse the command line, run one command, print its error once.
 
+mod certificate;
 mod console;
 mod documents;
 mod evaluate;

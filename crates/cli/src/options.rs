@@ -222,6 +222,8 @@ mod tests {
             "heuristic",
             "time-limit",
             "memory-limit",
+            "certificate",
+            "certified",
             "plan-file",
             "json",
             "progress",

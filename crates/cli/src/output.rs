@@ -49,6 +49,14 @@ impl Output {
         })
     }
 
+    /// Writes the text if this is a file.
+    pub(crate) fn write_unless_stdout(&self, text: &str) -> anyhow::Result<()> {
+        match self {
+            Output::Stdout => Ok(()),
+            Output::File(_) => self.write(text),
+        }
+    }
+
     /// Writes the text; nothing is left of a file that could not be written to its end.
     pub(crate) fn write(&self, text: &str) -> anyhow::Result<()> {
         let (written, name) = match self {

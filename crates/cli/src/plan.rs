@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use planner::search::{self, Outcome, Statistics};
+use planner::search::{self, Outcome, Search, Statistics};
 
+use crate::certificate::CertificateArgs;
 use crate::exit::{self, Exit, Failure};
 use crate::heuristic::HeuristicArgs;
 use crate::input::TaskArgs;
@@ -23,6 +24,8 @@ pub(crate) struct Args {
     heuristic: HeuristicArgs,
     #[command(flatten)]
     limits: LimitArgs,
+    #[command(flatten)]
+    certificate: CertificateArgs,
     /// Where to write the plan; an old file is removed first. `-` only prints it
     #[arg(long, value_name = "FILE", default_value = "sas_plan")]
     plan_file: Output,
@@ -47,8 +50,8 @@ Examples:
   apportion plan output.sas --heuristic blind --json result.json --plan-file plan.txt
 
 Exit codes: 0 solved, 11 proved unsolvable, 22 out of memory, 23 out of time, 31 bad input,
-34 unsupported construct, 74 solved but the plan or JSON could not be written, 129, 130, 143 ended
-by SIGHUP, SIGINT (Ctrl-C), SIGTERM. JSON is written in every case.";
+34 unsupported construct, 74 solved but the plan, the certificate or JSON could not be written, 129,
+130, 143 ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM. JSON is written in every case.";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -67,6 +70,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// From the task to the end of the run.
 fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     args.plan_file.prepare()?;
+    args.certificate.prepare()?;
     let input = args.task.read(&|| run.reached())?;
     let task = &input.task;
     run.note(|report| report.set_task(task));
@@ -78,23 +82,43 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);
     let config = search::Config { limits: run.limits(), progress: Some(&mut progress) };
-    let result = search::astar(task, &mut heuristic, config);
-    run.progress(&result.statistics);
+    let mut search = Search::new(task, &mut heuristic, config);
+    let outcome = search.run();
+    run.progress(search.statistics());
 
-    Ok(match result.outcome {
+    let (status, text) = match &outcome {
         Outcome::Solved(plan) => {
             let text = plan.to_text(task);
-            input.validate(&plan, &text)?;
+            input.validate(plan, &text)?;
             let names = plan.operators.iter().map(|&o| task.operator_name(o).to_string()).collect();
             run.note(|report| {
                 report.cost = Some(plan.cost);
                 report.plan_length = Some(plan.operators.len());
                 report.plan = Some(names);
             });
-            run.finish_with_plan(&text, &args.plan_file)
+            (Status::Solved, Some(text))
         }
-        Outcome::Unsolvable => run.finish(Status::Unsolvable),
-        Outcome::Stopped(stop) => run.finish(stop.into()),
+        Outcome::Unsolvable => (Status::Unsolvable, None),
+        Outcome::Stopped(stop) => return Ok(run.finish((*stop).into())),
+    };
+    // A certificate takes time and memory: whatever becomes of it, the plan is not lost.
+    let plan_written = match &text {
+        Some(text) => args.plan_file.write_unless_stdout(text),
+        None => Ok(()),
+    };
+    let mut certified = Ok(());
+    if args.certificate.is_wanted() {
+        run.found(status);
+        certified = args.certificate.make(&input, search, &outcome, run);
+    }
+    if let Err(error) = &certified
+        && exit::of_error(error) == Exit::Internal
+    {
+        return certified.map(|()| Exit::Internal.into());
+    }
+    Ok(match text {
+        Some(text) => run.finish_with_plan(&text, &args.plan_file, plan_written, certified),
+        None => run.finish_unsolvable(certified),
     })
 }
 

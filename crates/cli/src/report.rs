@@ -110,12 +110,23 @@ pub(crate) struct Report {
     #[serde(flatten)]
     pub(crate) statistics: Statistics,
     pub(crate) heuristic_memory_bytes: usize,
+    /// The file of the certificate, its size, and what it holds.
+    pub(crate) certificate: Option<String>,
+    pub(crate) certificate_bytes: Option<u64>,
+    pub(crate) certificate_states: Option<u64>,
+    pub(crate) certificate_closed: Option<u64>,
+    pub(crate) certificate_completed: Option<u64>,
+    pub(crate) certificate_bounds: Option<u64>,
+    /// Whether the certificate was checked, and accepted.
+    pub(crate) verified: Option<bool>,
     pub(crate) variables: Option<usize>,
     pub(crate) facts: Option<usize>,
     pub(crate) operators: Option<usize>,
     pub(crate) translate_s: f64,
     pub(crate) preprocess_s: f64,
     pub(crate) search_s: f64,
+    pub(crate) certificate_s: f64,
+    pub(crate) verify_s: f64,
     pub(crate) total_s: f64,
     /// Processor time of all threads; the other times are wall-clock time.
     pub(crate) cpu_s: f64,
@@ -199,6 +210,20 @@ impl Report {
             writeln!(out, "Memory of transitions: {transitions} KB")?;
             writeln!(out, "Memory of distance tables: {tables} KB")?;
             writeln!(out, "Memory of the partitioner: {partitioner} KB")?;
+        }
+        if let (Some(bytes), Some(states)) = (self.certificate_bytes, self.certificate_states) {
+            let [closed, bounds] = [self.certificate_closed, self.certificate_bounds];
+            let [closed, bounds] = [closed, bounds].map(Option::unwrap_or_default);
+            let kb = bytes.div_ceil(1024);
+            writeln!(
+                out,
+                "Certificate: {kb} KB, {states} states, {closed} closed, {bounds} bounds"
+            )?;
+            writeln!(out, "Certificate time: {:.6}s", self.certificate_s)?;
+        }
+        if self.verified == Some(true) {
+            let what = if self.status == Status::Solved { "optimal" } else { "unsolvable" };
+            writeln!(out, "Verified {what}.\nVerification time: {:.6}s", self.verify_s)?;
         }
         writeln!(out, "Total time: {:.6}s", self.total_s)?;
         writeln!(out, "Planner time: {:.6}s", self.total_s)?;

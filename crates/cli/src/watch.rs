@@ -95,6 +95,8 @@ pub(crate) enum Phase {
     Search,
     /// The state of a plan that is being explained, and how many there are.
     Explain(usize, usize),
+    Certify,
+    Verify,
 }
 
 /// The run of this process; there is one.
@@ -112,6 +114,8 @@ struct Known {
     phase: Phase,
     phase_started: Instant,
     report: Report,
+    /// How the run ends even if a limit is reached from now on.
+    found: Option<Status>,
 }
 
 static RUN: OnceLock<Run> = OnceLock::new();
@@ -147,7 +151,7 @@ impl Run {
             json.prepare()?;
         }
         let progress = options.progress.as_deref().map(ProgressFile::create).transpose()?;
-        let known = Known { phase: Phase::Translate, phase_started: started, report };
+        let known = Known { phase: Phase::Translate, phase_started: started, report, found: None };
         anyhow::ensure!(RUN.get().is_none(), "a process runs one command");
         let run = RUN.get_or_init(|| Run {
             options,
@@ -204,6 +208,11 @@ impl Run {
         self.write_progress(Due::Now);
     }
 
+    /// The result is known; what follows is its certificate.
+    pub(crate) fn found(&self, status: Status) {
+        self.known().found = Some(status);
+    }
+
     /// Changes what the report says.
     pub(crate) fn note(&self, change: impl FnOnce(&mut Report)) {
         change(&mut self.known().report);
@@ -248,19 +257,36 @@ impl Run {
     /// Ends the run with a plan, which is printed whatever the verbosity.
     ///
     /// A plan that cannot be written is still printed, and in the JSON object.
-    pub(crate) fn finish_with_plan(&self, text: &str, file: &Output) -> ExitCode {
+    pub(crate) fn finish_with_plan(
+        &self,
+        text: &str,
+        file: &Output,
+        mut plan_written: anyhow::Result<()>,
+        certified: anyhow::Result<()>,
+    ) -> ExitCode {
         self.claim_end();
-        let mut written = file.write(text);
-        if *file != Output::Stdout && !self.json_on_stdout() {
+        if *file == Output::Stdout {
+            plan_written = file.write(text);
+        } else if !self.json_on_stdout() {
             let _ = Output::Stdout.write(text);
         }
-        if let Err(error) = &mut written {
+        if let Err(error) = &plan_written {
             let place = if self.json_on_stdout() { "in the JSON object" } else { "printed above" };
             eprintln!("error: {}; the plan is {place}", visible(&format!("{error:#}")));
         }
-        let exit = written.as_ref().map_or_else(exit::of_error, |()| Status::Solved.exit());
+        self.conclude_with(Status::Solved, plan_written.and(show_error(certified)))
+    }
+
+    /// Ends the run of a task without a plan.
+    pub(crate) fn finish_unsolvable(&self, certified: anyhow::Result<()>) -> ExitCode {
+        self.claim_end();
+        self.conclude_with(Status::Unsolvable, show_error(certified))
+    }
+
+    fn conclude_with(&self, status: Status, written: anyhow::Result<()>) -> ExitCode {
+        let exit = written.as_ref().map_or_else(exit::of_error, |()| status.exit());
         let message = written.err().map(|error| format!("{error:#}"));
-        self.conclude(self.final_report(Status::Solved, exit, message))
+        self.conclude(self.final_report(status, exit, message))
     }
 
     /// Ends the run because of an error, which the caller shows.
@@ -287,16 +313,24 @@ impl Run {
     /// Ends the process, whatever it is doing.
     fn end_now(&self, status: Status) -> ! {
         self.claim_end();
-        let report = self.final_report(status, status.exit(), None);
+        let found = self.known().found;
+        let report = match found.filter(|_| limits(status)) {
+            Some(found) => {
+                let message = format!("{} {NO_CERTIFICATE}", status.sentence());
+                self.final_report(found, Exit::NotWritten, Some(message))
+            }
+            None => self.final_report(status, status.exit(), None),
+        };
         self.write_json(&report);
         if self.options.verbosity >= Verbosity::Normal {
             // Not through std's handles: another thread may hold their locks for ever.
             let to = if self.json_on_stdout() { libc::STDERR_FILENO } else { libc::STDOUT_FILENO };
             write_raw(to, &report.log());
         }
-        write_raw(libc::STDERR_FILENO, &format!("{}\n", status.sentence()));
+        let message = report.message.as_deref().unwrap_or(status.sentence());
+        write_raw(libc::STDERR_FILENO, &format!("{message}\n"));
         // SAFETY: ends the process; nothing runs afterwards.
-        unsafe { libc::_exit(i32::from(status.exit() as u8)) }
+        unsafe { libc::_exit(i32::from(report.exit_code)) }
     }
 
     /// Returns in one thread only, and only once.
@@ -393,6 +427,22 @@ impl Run {
     }
 }
 
+/// What is said when a limit is reached after the result was found.
+pub(crate) const NO_CERTIFICATE: &str =
+    "The result was found, but its certificate was not finished.";
+
+fn limits(status: Status) -> bool {
+    matches!(status, Status::OutOfTime | Status::OutOfMemory)
+}
+
+/// Shows why a result has no certificate, if it has none.
+fn show_error(certified: anyhow::Result<()>) -> anyhow::Result<()> {
+    if let Err(error) = &certified {
+        eprintln!("error: {}", visible(&format!("{error:#}")));
+    }
+    certified
+}
+
 /// Seconds of processor time after which the system would kill the process without a word: it
 /// does if the limit that it warns of (by SIGXCPU) is not below the other one (`ulimit -t`).
 fn processor_time_limit() -> Option<f64> {
@@ -414,6 +464,8 @@ impl Known {
             Phase::Translate => &mut self.report.translate_s,
             Phase::Preprocess => &mut self.report.preprocess_s,
             Phase::Search | Phase::Explain(..) => &mut self.report.search_s,
+            Phase::Certify => &mut self.report.certificate_s,
+            Phase::Verify => &mut self.report.verify_s,
         } += seconds;
     }
 }
@@ -451,6 +503,8 @@ impl ProgressLine {
             Phase::Translate => "translating".to_string(),
             Phase::Preprocess => "building the heuristic".to_string(),
             Phase::Explain(state, of) => format!("state {state} of {of}: splitting the costs"),
+            Phase::Certify => "writing the certificate".to_string(),
+            Phase::Verify => "checking the certificate".to_string(),
             Phase::Search => {
                 format!(
                     "f ≥ {}, {expanded} expanded, {:.0} states/s",

@@ -107,6 +107,9 @@ pub(crate) struct Configuration {
     pub(crate) arguments: Vec<String>,
     /// Seed for `{seed}`.
     pub(crate) seed: Option<u64>,
+    /// Whether every result is to have a certificate that is checked: `--certified`.
+    #[serde(default)]
+    pub(crate) certified: bool,
     /// Domains it runs on; all when absent.
     pub(crate) domains: Option<BTreeSet<String>>,
 }

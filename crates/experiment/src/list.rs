@@ -77,7 +77,7 @@ pub(crate) fn list(experiment: &Experiment) -> Result<Vec<Run>> {
             {
                 continue;
             }
-            let arguments = configuration
+            let mut arguments = configuration
                 .arguments
                 .iter()
                 .map(|argument| {
@@ -89,6 +89,7 @@ pub(crate) fn list(experiment: &Experiment) -> Result<Vec<Run>> {
                 })
                 .collect::<Result<Vec<_>>>()
                 .with_context(|| format!("in the configuration `{}`", configuration.name))?;
+            arguments.extend(configuration.certified.then(|| "--certified".to_owned()));
             runs.push(Run {
                 number: runs.len() + 1,
                 task: task.clone(),

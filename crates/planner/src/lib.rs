@@ -84,6 +84,7 @@ pub mod csr;
 pub mod estimate;
 pub mod partition;
 
+pub mod certificate;
 pub mod heuristic;
 
 pub mod plan;

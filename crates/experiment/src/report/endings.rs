@@ -10,6 +10,9 @@ use crate::units::show_bytes;
 /// Times that are reported by themselves rather than as a share of the whole.
 const WHOLE: &str = "total_s";
 
+/// Times that are reported only where they were spent.
+const CERTIFICATES: [&str; 2] = ["certificate_s", "verify_s"];
+
 /// The section on time and memory.
 pub(crate) fn time_and_memory(results: &Results) -> Section {
     let mut section = Section::new(
@@ -63,6 +66,10 @@ fn time_row(results: &Results, c: ConfigurationId, parts: &[String]) -> Option<R
     Some(row.set_apart(results.is_imported(c)))
 }
 
+fn is_spent(results: &Results, name: &str) -> bool {
+    results.all().any(|record| record.figure(name).is_some_and(|seconds| seconds > 0.0))
+}
+
 /// Parts of the time that some planner reports: figures that end in `_s`, in the order of the work.
 fn time_parts(results: &Results) -> Vec<String> {
     let names: BTreeSet<&String> = results
@@ -70,8 +77,12 @@ fn time_parts(results: &Results) -> Vec<String> {
         .filter(|record| record.result.contains_key(WHOLE))
         .flat_map(|record| record.result.keys())
         .filter(|name| name.ends_with("_s") && *name != WHOLE && *name != "cpu_s")
+        // Not every experiment has certificates.
+        .filter(|name| !CERTIFICATES.contains(&name.as_str()) || is_spent(results, name))
         .collect();
+    let [writing, checking] = CERTIFICATES;
     let first = ["translate_s", "preprocess_s", "search_s", "partition_s", "distances_s"];
+    let first = [&first[..], &[writing, checking]].concat();
     let rank = |name: &str| first.iter().position(|&other| other == name).unwrap_or(first.len());
     let mut parts: Vec<String> = names.into_iter().cloned().collect();
     parts.sort_by_key(|name| rank(name));
@@ -89,12 +100,18 @@ pub(crate) fn unsolved(results: &Results, contradictions: &[String]) -> Section 
     );
     let used: BTreeSet<Status> =
         results.all().map(|record| record.status).chain([Status::Error]).collect();
+    let verified = |record: &Record| record.result.get("verified").and_then(|v| v.as_bool());
+    let is_checked = results.all().any(|record| verified(record).is_some());
     let rows = (0..results.configurations.len()).map(|c| {
         let count = |&status| results.records(c).filter(|r| r.status == status).count().to_string();
-        let row = Row::new(results.configurations[c].as_str(), used.iter().map(count));
+        let certified = results.records(c).filter(|r| verified(r) == Some(true)).count();
+        let certified = is_checked.then(|| certified.to_string());
+        let cells = used.iter().map(count).chain(certified);
+        let row = Row::new(results.configurations[c].as_str(), cells);
         row.set_apart(results.is_imported(c))
     });
     let header = std::iter::once("configuration").chain(used.iter().map(|status| status.label()));
+    let header = header.chain(is_checked.then_some("result verified"));
     section.blocks.push(Block::Table(Table::new("How runs ended", header, rows)));
     if !contradictions.is_empty() {
         let lines = contradictions.iter().map(|line| ("contradiction".to_owned(), line.clone()));

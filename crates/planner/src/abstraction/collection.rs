@@ -194,6 +194,11 @@ impl Abstractions {
         self.operator_pairs.row(op.index())
     }
 
+    /// The projections with dead ends, those left out that add nothing to smaller ones.
+    pub fn dead_ends(&self) -> &[PatternId] {
+        &self.dead_ends
+    }
+
     /// Whether the goal cannot be reached from the state's image in some projection.
     #[inline]
     pub fn is_dead_end(&self, state: &[Value]) -> bool {

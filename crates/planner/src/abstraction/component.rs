@@ -38,6 +38,15 @@ pub(super) enum Shape {
     },
 }
 
+/// How states become abstract states, as others see it.
+#[derive(Clone, Copy, Debug)]
+pub enum ComponentShape<'a> {
+    /// By their values on a pattern.
+    Pattern(&'a Pattern),
+    /// By the leaf of a tree that they end up in.
+    Tree(&'a SplitTree),
+}
+
 /// Pairs of abstract states, and the operators that lead from one to the other in each of them.
 pub(super) type Groups = Vec<(Vec<(u32, u32)>, Vec<OpId>)>;
 
@@ -142,6 +151,14 @@ impl Component {
         match &self.shape {
             Shape::Pattern(_) => None,
             Shape::Cartesian { subgoal, .. } => Some(subgoal),
+        }
+    }
+
+    /// How states become abstract states.
+    pub fn shape(&self) -> ComponentShape<'_> {
+        match &self.shape {
+            Shape::Pattern(pattern) => ComponentShape::Pattern(pattern),
+            Shape::Cartesian { tree, .. } => ComponentShape::Tree(tree),
         }
     }
 

@@ -20,10 +20,12 @@ mod pattern;
 mod saturation;
 mod transitions;
 
-pub use cartesian::{CartesianConfig, cartesian_abstractions, has_cartesian_abstractions};
+pub use cartesian::{
+    CartesianConfig, SplitTree, cartesian_abstractions, has_cartesian_abstractions,
+};
 pub use cegar::{CegarConfig, cegar_patterns};
 pub use chosen::{ChosenConfig, chosen_patterns};
 pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS, projections_within};
-pub use component::{Component, LabelId};
+pub use component::{Component, ComponentShape, LabelId};
 pub use distances::{Distance, DistanceScratch, INFINITY};
 pub use pattern::{Pattern, PatternId, PatternLimits, interesting_patterns};

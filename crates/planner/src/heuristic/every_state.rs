@@ -6,9 +6,11 @@
 //! earlier ones at their own state are kept, and a state's value is the maximum over them.
 //! Either way it is admissible and not consistent.
 
+use super::justify::Remade;
 use super::tables::TableStore;
 use super::workshop::Workshop;
 use super::{Estimate, Heuristic, HeuristicStatistics};
+use crate::certificate::{BoundId, Certificate};
 use crate::partition::{Partitioner, Request};
 use crate::task::Value;
 use crate::work::Budget;
@@ -20,12 +22,14 @@ pub struct EveryState<P> {
     /// The partitionings found so far, if they are remembered, and the most bytes of them.
     memory: Option<TableStore>,
     max_bytes: usize,
+    /// What a certificate needs: partitionings made again.
+    proof: Option<Remade>,
 }
 
 impl<P: Partitioner> EveryState<P> {
     /// The value of a state is that of the partitioning made for it.
     pub fn new(partitioner: P) -> EveryState<P> {
-        EveryState { workshop: Workshop::new(partitioner), memory: None, max_bytes: 0 }
+        EveryState { workshop: Workshop::new(partitioner), memory: None, max_bytes: 0, proof: None }
     }
 
     /// The value of a state is the maximum over its partitioning and those kept for earlier
@@ -33,7 +37,7 @@ impl<P: Partitioner> EveryState<P> {
     /// take `max_bytes`.
     pub fn with_memory(partitioner: P, max_bytes: usize) -> EveryState<P> {
         let workshop = Workshop::new(partitioner);
-        EveryState { memory: Some(workshop.store()), max_bytes, workshop }
+        EveryState { memory: Some(workshop.store()), max_bytes, workshop, proof: None }
     }
 }
 
@@ -53,6 +57,17 @@ impl<P: Partitioner> Heuristic for EveryState<P> {
             memory.push_within(&self.workshop.distances(&found), self.max_bytes);
         }
         Estimate::AtLeast(h)
+    }
+
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        let store = self.memory.take();
+        let remade = self.proof.get_or_insert_with(|| Remade::new(store, &self.workshop));
+        remade.justify(&mut self.workshop, state, least, certificate)
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -14,12 +14,18 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use super::justify::RecentFacts;
 use super::{Estimate, Heuristic};
+use crate::abstraction::INFINITY;
+use crate::certificate::{BoundId, Certificate};
 use crate::csr::Csr;
 use crate::task::{Cost, Fact, FactNumbers, Task, Value, VarId};
 
 /// Costs below this have buckets.
 const BUCKETS: usize = 1 << 12;
+
+/// Stands for no operator.
+const NONE: u32 = u32::MAX;
 
 /// h^max of a task.
 #[derive(Debug)]
@@ -36,7 +42,12 @@ pub struct HMax {
     /// By fact, the actions that have it among their preconditions.
     users: Csr<u32>,
     without_pre: Vec<u32>,
+    /// The operator of each action; [`NONE`] for axioms.
+    owners: Vec<u32>,
+    /// By variable.
+    is_derived: Vec<bool>,
     scratch: Scratch,
+    written: RecentFacts,
 }
 
 #[derive(Debug, Default)]
@@ -55,10 +66,12 @@ impl HMax {
         let numbers = FactNumbers::new(task);
         let index = |fact: &Fact| numbers.of(*fact) as u32;
         let mut actions: Vec<(Vec<Fact>, Vec<u32>, Cost)> = Vec::new();
-        for operator in &task.operators {
+        let mut owners = Vec::new();
+        for (o, operator) in (0u32..).zip(&task.operators) {
             if !operator.eff.is_empty() {
                 let effects = operator.eff.iter().map(index).collect();
                 actions.push((operator.pre.to_vec(), effects, operator.cost));
+                owners.push(o);
             }
             // Effects with the same condition are one action.
             let mut by_condition: FxHashMap<&[Fact], usize> = FxHashMap::default();
@@ -66,6 +79,7 @@ impl HMax {
                 let at = *by_condition.entry(&effect.condition).or_insert_with(|| {
                     let pre = operator.pre.iter().chain(&effect.condition).copied().collect();
                     actions.push((pre, Vec::new(), operator.cost));
+                    owners.push(o);
                     actions.len() - 1
                 });
                 actions[at].1.push(index(&effect.fact));
@@ -73,6 +87,7 @@ impl HMax {
         }
         for axiom in &task.axioms {
             actions.push((axiom.condition.to_vec(), vec![index(&axiom.head)], 0));
+            owners.push(NONE);
         }
 
         let mut effects = Csr::default();
@@ -100,6 +115,9 @@ impl HMax {
             without_pre: (0..actions.len() as u32)
                 .filter(|&a| actions[a as usize].0.is_empty())
                 .collect(),
+            owners,
+            is_derived: task.variables.iter().map(|v| v.derived.is_some()).collect(),
+            written: RecentFacts::default(),
             effects,
             users,
             scratch: Scratch {
@@ -159,7 +177,85 @@ impl Scratch {
     }
 }
 
+impl HMax {
+    /// What facts cost from the state evaluated last: a table over facts that makes its value a
+    /// bound. None if costs do not fit.
+    pub(super) fn table(&self, value: Estimate) -> Option<Vec<u32>> {
+        let most = match value {
+            Estimate::AtLeast(h) => u32::try_from(h).ok().filter(|&h| h < INFINITY)?,
+            Estimate::DeadEnd => INFINITY,
+        };
+        let entry = |&cost: &Cost| match value {
+            // Facts that were not looked at any more are not cheaper than the dearest goal.
+            Estimate::AtLeast(_) => u32::try_from(cost).unwrap_or(most).min(most),
+            Estimate::DeadEnd if cost < Cost::MAX => 0,
+            Estimate::DeadEnd => INFINITY,
+        };
+        Some(self.scratch.reached_at.iter().map(entry).collect())
+    }
+
+    /// The value that a table over facts gives to a state.
+    pub(super) fn value_of_table(&self, table: &[u32], state: &[Value]) -> Estimate {
+        let facts = self.numbers.of_state(state).zip(&self.is_derived);
+        let basic = facts.filter(|(_, is_derived)| !**is_derived);
+        let reached = basic.map(|(fact, _)| table[fact]).max();
+        let goals = table.iter().zip(&self.is_goal).filter(|(_, is_goal)| **is_goal);
+        let goal = goals.map(|(&entry, _)| entry).max().unwrap_or(0);
+        match (reached.unwrap_or(0), goal) {
+            (INFINITY, _) => Estimate::AtLeast(0),
+            (_, INFINITY) => Estimate::DeadEnd,
+            (reached, goal) => Estimate::AtLeast(goal.saturating_sub(reached).into()),
+        }
+    }
+
+    /// Which facts can be reached from a state without some operators.
+    pub(super) fn reachable(
+        &self,
+        state: &[Value],
+        is_left_out: impl Fn(u32) -> bool,
+    ) -> Vec<bool> {
+        let mut is_reached = vec![false; self.is_goal.len()];
+        let mut open_pre = self.num_pre.clone();
+        let facts = self.numbers.of_state(state).map(|fact| fact as u32);
+        let mut queue: Vec<u32> = facts.chain(self.always.iter().copied()).collect();
+        queue.iter().for_each(|&fact| is_reached[fact as usize] = true);
+        queue.sort_unstable();
+        queue.dedup();
+        let mut ready = self.without_pre.clone();
+        loop {
+            for a in ready.drain(..).filter(|&a| !is_left_out(self.owners[a as usize])) {
+                for &fact in self.effects.row(a as usize) {
+                    if !std::mem::replace(&mut is_reached[fact as usize], true) {
+                        queue.push(fact);
+                    }
+                }
+            }
+            let Some(fact) = queue.pop() else { return is_reached };
+            for &a in self.users.row(fact as usize) {
+                open_pre[a as usize] -= 1;
+                if open_pre[a as usize] == 0 {
+                    ready.push(a);
+                }
+            }
+        }
+    }
+}
+
 impl Heuristic for HMax {
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        let known = self.written.find(least, |table| self.value_of_table(table, state));
+        known.or_else(|| {
+            let value = self.evaluate(state);
+            let table = (value >= least).then(|| self.table(value)).flatten()?;
+            Some(self.written.write(vec![table], certificate))
+        })
+    }
+
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear(&self.num_pre);

@@ -7,9 +7,11 @@
 //! Every partitioning is saturated and what it leaves over is handed on, so that the value of an
 //! expanded state is never below that of the partitioning made for it.
 
+use super::justify::Remade;
 use super::tables::TableStore;
 use super::workshop::Workshop;
 use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit};
+use crate::certificate::{BoundId, Certificate};
 use crate::partition::{Partitioner, Request};
 use crate::task::Value;
 use crate::work::Budget;
@@ -21,6 +23,8 @@ pub struct Lazy<P> {
     /// The partitionings made last.
     recent: TableStore,
     max_bytes: usize,
+    /// What a certificate needs: partitionings made again.
+    proof: Option<Remade>,
 }
 
 /// The most partitionings that are remembered; the older half is dropped when there are more.
@@ -31,7 +35,7 @@ impl<P: Partitioner> Lazy<P> {
     /// A heuristic that has seen no state; the tables it remembers take at most `max_bytes`.
     pub fn new(partitioner: P, max_bytes: usize) -> Lazy<P> {
         let workshop = Workshop::new(partitioner);
-        Lazy { recent: workshop.store(), workshop, max_bytes }
+        Lazy { recent: workshop.store(), workshop, max_bytes, proof: None }
     }
 
     /// The value of a state under a new partitioning, which is remembered.
@@ -74,6 +78,16 @@ impl<P: Partitioner> Heuristic for Lazy<P> {
         }
         let known = self.recent.best(visit.state).h;
         visit.verdict(self.make(visit.state).max(Estimate::AtLeast(known)))
+    }
+
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        let remade = self.proof.get_or_insert_with(|| Remade::new(None, &self.workshop));
+        remade.justify(&mut self.workshop, state, least, certificate)
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::justify::Written;
 use super::tables::TableStore;
 use super::{Estimate, Heuristic, HeuristicStatistics};
 use crate::abstraction::Abstractions;
+use crate::certificate::{BoundId, Certificate};
 use crate::partition::{CostPartitioning, PartitionScratch};
 use crate::task::Value;
 
@@ -15,6 +17,7 @@ use crate::task::Value;
 pub struct Maximum {
     abstractions: Arc<Abstractions>,
     store: TableStore,
+    written: Written,
 }
 
 impl Maximum {
@@ -26,7 +29,7 @@ impl Maximum {
         for partitioning in partitionings {
             store.push(&partitioning.goal_distances(&mut scratch));
         }
-        Maximum { abstractions, store }
+        Maximum { abstractions, store, written: Written::default() }
     }
 }
 
@@ -36,6 +39,16 @@ impl Heuristic for Maximum {
             return Estimate::DeadEnd;
         }
         Estimate::AtLeast(self.store.best(state).h)
+    }
+
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        let Maximum { abstractions, store, written } = self;
+        written.justify(abstractions, store, state, least, certificate)
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -3,6 +3,7 @@
 mod blind;
 mod every_state;
 mod hmax;
+mod justify;
 mod lazy;
 mod lmcut;
 mod maximum;
@@ -22,6 +23,7 @@ pub use schedule::ScheduleConfig;
 pub use staged::{Build, Staged};
 pub use stored::{Stored, StoredConfig};
 
+use crate::certificate::{BoundId, Certificate};
 pub use crate::estimate::Estimate;
 use crate::task::{Cost, Value};
 
@@ -46,6 +48,20 @@ pub trait Heuristic {
     fn before_expansion(&mut self, visit: Visit<'_>) -> Verdict {
         let _ = visit;
         Verdict::Keep
+    }
+
+    /// A bound that shows that a state has at least a value, for a certificate that is written once
+    /// the search is over; the bound is written first unless it stands there already.
+    ///
+    /// Where there is none, the certificate goes on with the state's successors.
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        let _ = (state, least, certificate);
+        None
     }
 
     /// Figures for the final statistics.
@@ -102,6 +118,15 @@ impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
 
     fn before_expansion(&mut self, visit: Visit<'_>) -> Verdict {
         (**self).before_expansion(visit)
+    }
+
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        (**self).justify(state, least, certificate)
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -5,6 +5,7 @@
 //! is better is built, and the search begins again with that.
 
 use super::{Estimate, Heuristic, HeuristicStatistics, Stored, Verdict, Visit};
+use crate::certificate::{BoundId, Certificate};
 use crate::partition::Partitioner;
 use crate::task::Value;
 use crate::work::Work;
@@ -66,6 +67,15 @@ impl<P: Partitioner> Heuristic for Staged<'_, P> {
             return Verdict::Restart;
         }
         self.present().before_expansion(visit)
+    }
+
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        self.present().justify(state, least, certificate)
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -10,11 +10,13 @@
 
 use std::sync::Arc;
 
+use super::justify::Written;
 use super::schedule::{Due, Schedule, ScheduleConfig};
 use super::tables::TableStore;
 use super::workshop::Workshop;
 use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit};
 use crate::abstraction::Abstractions;
+use crate::certificate::{BoundId, Certificate};
 use crate::partition::{GoalDistances, Partitioner, Request};
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget};
@@ -52,6 +54,7 @@ pub struct Stored<P> {
     /// States evaluated since the search began, and how many were when the store grew last.
     evaluated: u64,
     evaluated_at_growth: u64,
+    written: Written,
 }
 
 impl<P: Partitioner> Stored<P> {
@@ -69,6 +72,7 @@ impl<P: Partitioner> Stored<P> {
             grown: 0,
             evaluated: 0,
             evaluated_at_growth: 0,
+            written: Written::default(),
         }
     }
 
@@ -180,6 +184,16 @@ impl<P: Partitioner> Heuristic for Stored<P> {
                 visit.verdict(Estimate::AtLeast(h))
             }
         }
+    }
+
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        let abstractions = self.workshop.abstractions();
+        self.written.justify(abstractions, &mut self.store, state, least, certificate)
     }
 
     fn statistics(&self) -> HeuristicStatistics {

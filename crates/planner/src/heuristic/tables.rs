@@ -171,6 +171,50 @@ impl<L: Lane> Tables<L> {
         best
     }
 
+    /// A partitioning whose sum is at least `least`, given the state's rank in each pattern: from
+    /// the block of use last if possible, and one that is preferred if possible.
+    fn find(
+        &self,
+        ranks: &[u32],
+        least: u32,
+        last: &mut usize,
+        is_preferred: &dyn Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let n = self.blocks.len();
+        for b in (*last..n).chain(0..(*last).min(n)) {
+            let block = &self.blocks[b];
+            let mut sums = L::Row::default();
+            for &(pattern, start) in &block.patterns {
+                L::add(&mut sums, &block.rows[(start + ranks[pattern as usize]) as usize]);
+            }
+            let sums = sums.as_ref()[..block.used].iter().enumerate();
+            let enough = sums.filter(|(_, sum)| (**sum).into() >= least);
+            let found = enough.max_by_key(|&(lane, &sum)| (is_preferred(b * L::WIDTH + lane), sum));
+            if let Some((lane, _)) = found {
+                *last = b;
+                return Some(b * L::WIDTH + lane);
+            }
+        }
+        None
+    }
+
+    /// The tables of a partitioning in the patterns in which it may say anything; 0 where they
+    /// are infinite.
+    fn tables_of(
+        &self,
+        abstractions: &Abstractions,
+        partitioning: usize,
+    ) -> Vec<(PatternId, Vec<Distance>)> {
+        let (block, lane) = (&self.blocks[partitioning / L::WIDTH], partitioning % L::WIDTH);
+        let tables = block.patterns.iter().map(|&(pattern, start)| {
+            let len = abstractions.components()[pattern as usize].num_states();
+            let rows = &block.rows[start as usize..start as usize + len];
+            let table: Vec<Distance> = rows.iter().map(|row| row.as_ref()[lane].into()).collect();
+            (PatternId(pattern), table)
+        });
+        tables.filter(|(_, table)| !is_zero(table)).collect()
+    }
+
     /// Adds the tables of a partitioning, whose distances are multiplied by `factor`.
     ///
     /// # Panics
@@ -323,6 +367,28 @@ impl TableStore {
         others.sort_unstable();
         others.dedup();
         self.ranks.others = others;
+    }
+
+    /// The number of parts a unit has.
+    pub(super) fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    /// A partitioning whose sum at a state is at least `least` (see [`Tables::find`]).
+    pub(super) fn find(
+        &mut self,
+        state: &[Value],
+        least: u32,
+        last: &mut usize,
+        is_preferred: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let ranks = self.ranks.of(&self.abstractions, state);
+        with_tables!(&self.tables, t => t.find(ranks, least, last, &is_preferred))
+    }
+
+    /// The tables of a partitioning (see [`Tables::tables_of`]).
+    pub(super) fn tables_of(&self, partitioning: usize) -> Vec<(PatternId, Vec<Distance>)> {
+        with_tables!(&self.tables, t => t.tables_of(&self.abstractions, partitioning))
     }
 
     /// The best stored partitioning for a state that is no dead end.

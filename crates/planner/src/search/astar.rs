@@ -30,11 +30,7 @@ where
     H: Heuristic + ?Sized,
 {
     let mut search = Search::new(task, heuristic, config);
-    let outcome = match search.run() {
-        Ok(outcome) => outcome,
-        Err(stop) => Outcome::Stopped(stop),
-    };
-    search.update_statistics();
+    let outcome = search.run();
     SearchResult { outcome, statistics: search.statistics }
 }
 
@@ -46,48 +42,50 @@ struct PackedOperator {
     last_effect: u32,
 }
 
-struct Search<'a, 'c, H: ?Sized> {
-    task: &'a Task,
-    heuristic: &'a mut H,
+/// A search and what it knows.
+pub struct Search<'a, 'c, H: ?Sized> {
+    pub(super) task: &'a Task,
+    pub(super) heuristic: &'a mut H,
     config: Config<'c>,
 
-    packer: StatePacker,
+    pub(super) packer: StatePacker,
     generator: SuccessorGenerator,
     operators: Vec<PackedOperator>,
     effects: Vec<WordEffect>,
     /// Conditional effects and axioms, in tasks that have them.
-    progression: Option<Progression>,
+    pub(super) progression: Option<Progression>,
     goal: Vec<WordCondition>,
 
-    registry: StateRegistry,
-    nodes: SearchNodes,
+    pub(super) registry: StateRegistry,
+    pub(super) nodes: SearchNodes,
     open: OpenList,
 
-    statistics: Statistics,
+    pub(super) statistics: Statistics,
     started: Instant,
-    ticker: Ticker,
-    batch: Batch,
+    pub(super) ticker: Ticker,
+    pub(super) batch: Batch,
 }
 
 /// The successors of the state being expanded; buffers that are used again and again.
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     stack: SuccessorStack,
-    operators: Vec<OpId>,
+    pub(super) operators: Vec<OpId>,
     /// The state being expanded, packed and unpacked.
-    parent: Vec<u32>,
-    values: Vec<Value>,
+    pub(super) parent: Vec<u32>,
+    pub(super) values: Vec<Value>,
     /// A successor with the values of its derived variables, packed.
-    derived: Vec<u32>,
+    pub(super) derived: Vec<u32>,
     /// The successors, packed, one after the other.
-    words: Vec<u32>,
-    hashes: Vec<u64>,
+    pub(super) words: Vec<u32>,
+    pub(super) hashes: Vec<u64>,
 }
 
 const INITIAL: StateId = StateId(0);
 
 impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
-    fn new(task: &'a Task, heuristic: &'a mut H, config: Config<'c>) -> Search<'a, 'c, H> {
+    /// A search that has not begun.
+    pub fn new(task: &'a Task, heuristic: &'a mut H, config: Config<'c>) -> Search<'a, 'c, H> {
         let packer = StatePacker::new(task);
         let mut effects = Vec::new();
         let mut operators = Vec::with_capacity(task.operators.len());
@@ -122,7 +120,21 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         }
     }
 
-    fn run(&mut self) -> Result<Outcome, Stop> {
+    /// Searches; to be called once.
+    pub fn run(&mut self) -> Outcome {
+        let outcome = self.search().unwrap_or_else(Outcome::Stopped);
+        // The open list is not needed any more, but states and nodes are what a certificate lists.
+        self.update_statistics();
+        self.open = OpenList::new();
+        outcome
+    }
+
+    /// Figures of the search so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    fn search(&mut self) -> Result<Outcome, Stop> {
         self.begin()?;
         while let Some((f, h, id)) = self.open.pop() {
             self.prefetch_next();
@@ -271,7 +283,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
 
     /// Computes all successors of the parent and requests their places in the registry.
     #[inline]
-    fn generate(&mut self, batch: &mut Batch) {
+    pub(super) fn generate(&mut self, batch: &mut Batch) {
         batch.operators.clear();
         batch.words.clear();
         batch.hashes.clear();
@@ -304,7 +316,11 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         if g >= self.nodes.g(id) {
             return;
         }
-        let Estimate::AtLeast(h) = self.nodes.h(id) else { return };
+        let Estimate::AtLeast(h) = self.nodes.h(id) else {
+            // It stays what it is, but certificates list it at its least cost.
+            self.nodes.open(id, parent, op, g);
+            return;
+        };
         if self.nodes.is_closed(id) {
             self.statistics.reopened += 1;
         }
@@ -351,6 +367,11 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         if let Some(progress) = &mut self.config.progress {
             progress(&self.statistics);
         }
+        self.reached_limit()
+    }
+
+    /// Whether to stop; statistics are up to date.
+    pub(super) fn reached_limit(&self) -> Result<(), Stop> {
         let more = MAX_INTERVAL as usize;
         let soon = self.registry.bytes_to_grow(more) + more * self.bytes_per_state();
         match self.config.limits.reached(self.statistics.memory_bytes, soon) {
@@ -364,7 +385,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         (self.packer.words() + SearchNodes::WORDS + 2) * size_of::<u32>()
     }
 
-    fn update_statistics(&mut self) {
+    pub(super) fn update_statistics(&mut self) {
         self.statistics.registered = self.registry.len() as u64;
         self.statistics.memory_bytes =
             self.registry.bytes() + self.nodes.bytes() + self.open.bytes();

@@ -4,6 +4,7 @@
 //! heuristic; the heuristic may be inconsistent and may improve while the search runs.
 
 mod astar;
+mod certify;
 mod chunks;
 mod limits;
 mod nodes;
@@ -11,7 +12,8 @@ mod open_list;
 mod progression;
 mod registry;
 
-pub use astar::astar;
+pub use astar::{Search, astar};
+pub use certify::CertifyError;
 pub use limits::{Limits, Stop};
 pub use open_list::OpenList;
 pub use registry::{StateId, StateRegistry, hash_words};

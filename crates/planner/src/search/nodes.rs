@@ -129,6 +129,12 @@ impl SearchNodes {
         self.node_mut(id)[OPERATOR] |= VISITED;
     }
 
+    /// The state that this one is reached from, and by which operator.
+    pub(super) fn parent(&self, id: StateId) -> (StateId, OpId) {
+        let node = self.node(id);
+        (StateId(node[PARENT]), OpId(node[OPERATOR] & OPERATOR_BITS))
+    }
+
     /// The operators that lead from the initial state to this one.
     pub(super) fn path_to(&self, mut id: StateId, initial: StateId) -> Vec<OpId> {
         let mut path = Vec::new();

@@ -24,7 +24,7 @@ use super::landmarks::{Landmark, fact_landmarks};
 use crate::task::{Cost, Fact, OpId, Task};
 use crate::work::{Budget, SECOND, Work};
 use refine::{Limits, Refinement, Subtask};
-pub(crate) use sets::SplitTree;
+pub use sets::SplitTree;
 
 /// How much to refine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

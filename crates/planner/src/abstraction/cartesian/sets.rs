@@ -68,7 +68,7 @@ impl Sets {
 
 /// Which set a state is in: a tree of splits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct SplitTree {
+pub struct SplitTree {
     splits: Vec<Split>,
     /// Sets of values, one bit each.
     bits: Vec<u64>,
@@ -102,6 +102,33 @@ impl SplitTree {
             node = split.next[(word >> (value % 64) & 1) as usize];
         }
         node & !LEAF
+    }
+
+    /// The number of splits; there is one more leaf.
+    pub fn len(&self) -> usize {
+        self.splits.len()
+    }
+
+    /// Whether there is only one leaf.
+    pub fn is_empty(&self) -> bool {
+        self.splits.is_empty()
+    }
+
+    /// The splits, the first one at the top: the variable, the wanted values, and where other
+    /// states and those with wanted values go: the number of a split or a leaf, and whether it is a
+    /// leaf.
+    pub fn splits(
+        &self,
+    ) -> impl Iterator<Item = (VarId, impl Iterator<Item = Value>, [(u32, bool); 2])> {
+        self.splits.iter().enumerate().map(|(i, split)| {
+            let end = self.splits.get(i + 1).map_or(self.bits.len(), |next| next.wanted as usize);
+            let words = self.bits[split.wanted as usize..end].iter().zip(0..);
+            let values = words.flat_map(|(&word, w)| {
+                (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| w * 64 + bit)
+            });
+            let next = split.next.map(|next| (next & !LEAF, next & LEAF != 0));
+            (VarId(split.var), values, next)
+        })
     }
 
     /// The variables that the sets depend on, in ascending order.

@@ -31,7 +31,10 @@ mod relaxed;
 use exploration::Exploration;
 use relaxed::Relaxed;
 
+use super::hmax::HMax;
+use super::justify::RecentFacts;
 use super::{Estimate, Heuristic};
+use crate::certificate::{BoundId, Certificate};
 use crate::task::{Cost, OpId, Task, Value};
 use crate::work::{LANDMARK_STEP, Work};
 
@@ -45,6 +48,9 @@ pub struct LmCut {
     /// The operators' own costs, by action.
     own_costs: Vec<u32>,
     exploration: Exploration,
+    /// For certificates.
+    h_max: HMax,
+    written: RecentFacts,
 }
 
 impl LmCut {
@@ -55,7 +61,8 @@ impl LmCut {
         let own_costs: Vec<u32> = (0..relaxed.num_actions()).map(cost).collect();
         let mut exploration = Exploration::new(&relaxed);
         exploration.set_costs(&relaxed, |a| own_costs[a]);
-        LmCut { relaxed, own_costs, exploration }
+        let (h_max, written) = (HMax::new(task), RecentFacts::default());
+        LmCut { relaxed, own_costs, exploration, h_max, written }
     }
 
     /// The value of a state, for the operators' own costs or for others.
@@ -92,7 +99,7 @@ impl LmCut {
         costs: Option<&[Cost]>,
         found: Option<Found<'_>>,
     ) -> Option<[Cost; 2]> {
-        let LmCut { relaxed, own_costs, exploration } = self;
+        let LmCut { relaxed, own_costs, exploration, .. } = self;
         match costs {
             None => {
                 let values = sum_of_cuts(relaxed, exploration, state, found);
@@ -135,5 +142,36 @@ fn sum_of_cuts(
 impl Heuristic for LmCut {
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
         self.value(state, None)
+    }
+
+    /// For each landmark a table: 0 for facts that can be reached without it, its cost for others.
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        let h_max = &self.h_max;
+        let known = self.written.find(least, |table| h_max.value_of_table(table, state));
+        if known.is_some() {
+            return known;
+        }
+        let mut cuts: Vec<(Vec<OpId>, Cost)> = Vec::new();
+        let sum = self.landmarks(state, None, |operators, cost| {
+            cuts.push((operators.to_vec(), cost));
+        });
+        if sum < least || sum == Estimate::DeadEnd {
+            let value = self.h_max.evaluate(state);
+            let table = (value >= least).then(|| self.h_max.table(value)).flatten()?;
+            return Some(self.written.write(vec![table], certificate));
+        }
+        let table = |(operators, cost): (Vec<OpId>, Cost)| {
+            let cost = u32::try_from(cost).ok()?;
+            let is_in_cut = |o: u32| operators.contains(&OpId(o));
+            let reached = self.h_max.reachable(state, is_in_cut);
+            Some(reached.into_iter().map(|reached| if reached { 0 } else { cost }).collect())
+        };
+        let tables: Option<Vec<Vec<u32>>> = cuts.into_iter().map(table).collect();
+        Some(self.written.write(tables?, certificate))
     }
 }

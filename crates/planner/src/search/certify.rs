@@ -1,0 +1,248 @@
+//! Certificates of what a search found: the states that it knows are listed, closed or open.
+//!
+//! A closed state is one whose successors are listed, too; these are the states that the search
+//! expanded below the cost that is to be proved.
+//! Any other state is open and has to be justified by a bound.
+//! The search may have had a reason that is gone, such as a partitioning dropped since; where
+//! nothing else justifies the state, the search goes on there: it is closed, and so on.
+//! So a certificate can be completed whatever the heuristic was, given time and memory.
+//!
+//! Needed are only states that can be reached through closed ones; which these are is found out
+//! first if that is cheaper than to list all.
+//! States are listed in the order of their ids; beside the search's memory, which its open list has
+//! left by then, each takes four bytes.
+
+use std::io::{self, Write};
+
+use super::astar::Search;
+use super::registry::StateId;
+use super::{Outcome, Stop};
+use crate::certificate::{BoundId, Certificate, CertificateStatistics};
+use crate::heuristic::{Estimate, Heuristic};
+use crate::task::Cost;
+
+/// Why there is no certificate.
+#[derive(Debug)]
+pub enum CertifyError {
+    /// A limit was reached.
+    Stopped(Stop),
+    /// It could not be written.
+    Output(io::Error),
+}
+
+/// A certificate that states are being listed in.
+struct Listing<'w> {
+    certificate: Certificate<'w>,
+    /// The cost that is proved; none if there is no plan.
+    cost: Option<Cost>,
+    /// By state: its number in the list, or one of the two below.
+    numbers: Vec<u32>,
+    next_number: u32,
+    /// States with smaller ids are listed, if they are needed.
+    at: u32,
+    /// States that have become needed, and states that were reached at lower cost after they had been
+    /// listed.
+    again: Vec<StateId>,
+}
+
+/// The state is not known to be needed.
+const SKIPPED: u32 = u32::MAX;
+/// The state is to be listed.
+const NEEDED: u32 = u32::MAX - 1;
+
+impl<H: Heuristic + ?Sized> Search<'_, '_, H> {
+    /// Writes a certificate of what this search found.
+    ///
+    /// # Panics
+    /// If it found nothing.
+    pub fn certify(
+        &mut self,
+        outcome: &Outcome,
+        out: &mut dyn Write,
+    ) -> Result<CertificateStatistics, CertifyError> {
+        let plan = match outcome {
+            Outcome::Solved(plan) => Some(plan),
+            Outcome::Unsolvable => None,
+            Outcome::Stopped(_) => panic!("a search that stopped proves nothing"),
+        };
+        let mut listing = Listing {
+            certificate: Certificate::begin(out, self.task, plan),
+            cost: plan.map(|plan| plan.cost),
+            numbers: Vec::new(),
+            next_number: 0,
+            at: 0,
+            again: Vec::new(),
+        };
+        let statistics = self.statistics.clone();
+        let listed = self.mark_needed(&mut listing).and_then(|()| self.list_all(&mut listing));
+        self.statistics = statistics;
+        listed.map_err(CertifyError::Stopped)?;
+        listing.certificate.end().map_err(CertifyError::Output)
+    }
+
+    /// Whether the search expanded the state and had to.
+    fn is_inner(&self, id: StateId, cost: Option<Cost>) -> bool {
+        let h_is_below = |needed| self.nodes.h(id) < needed;
+        self.nodes.is_closed(id)
+            && match cost {
+                None => h_is_below(Estimate::DeadEnd),
+                Some(cost) => {
+                    let g = self.nodes.g(id);
+                    g < cost && h_is_below(Estimate::AtLeast(cost - g))
+                }
+            }
+    }
+
+    /// Finds out which states are needed, or decides that all are.
+    fn mark_needed(&mut self, listing: &mut Listing<'_>) -> Result<(), Stop> {
+        let registered = self.registry.len();
+        let ids = || (0..registered as u32).map(StateId);
+        let inner = ids().filter(|&id| self.is_inner(id, listing.cost)).count() as u64;
+        let generated =
+            inner.saturating_mul(self.statistics.generated) / self.statistics.expanded.max(1);
+        if generated > registered as u64 / 2 {
+            listing.numbers = vec![NEEDED; registered];
+            return Ok(());
+        }
+        listing.numbers = vec![SKIPPED; registered];
+        listing.numbers[0] = NEEDED;
+        listing.again.push(StateId(0));
+        while let Some(id) = listing.again.pop() {
+            self.look_at_limits()?;
+            if self.is_inner(id, listing.cost) {
+                self.register_successors(id, listing)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn list_all(&mut self, listing: &mut Listing<'_>) -> Result<(), Stop> {
+        // The list grows while states are closed.
+        while !listing.certificate.has_failed() {
+            if let Some(id) = listing.again.pop() {
+                self.list(id, true, listing)?;
+            } else if (listing.at as usize) < self.registry.len() {
+                if listing.numbers[listing.at as usize] == NEEDED {
+                    self.list(StateId(listing.at), false, listing)?;
+                }
+                listing.at += 1;
+            } else {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists a state, in the order of ids or out of it.
+    fn list(&mut self, id: StateId, again: bool, listing: &mut Listing<'_>) -> Result<(), Stop> {
+        self.look_at_limits()?;
+        let g = self.nodes.g(id);
+        let was_inner = self.is_inner(id, listing.cost);
+        let why = self.justification(id, g, listing);
+        if why.is_none() && !self.nodes.is_closed(id) {
+            listing.certificate.statistics.completed += 1;
+            self.nodes.close(id);
+        }
+        // Of others the successors are known and marked.
+        if why.is_none() && (again || !was_inner) {
+            self.register_successors(id, listing)?;
+        }
+        let (parent, op) = self.nodes.parent(id);
+        let number = listing.numbers[parent.0 as usize];
+        if again || id.0 == 0 || number >= NEEDED {
+            self.packer.unpack(self.registry.state(id), &mut self.batch.values);
+            let values = self.batch.values.iter().zip(&self.task.variables);
+            let basic = values.filter(|(_, v)| v.derived.is_none()).map(|(&value, _)| value);
+            listing.certificate.state(basic, g, why);
+        } else {
+            let through = self.nodes.g(parent) + self.task.operator(op).cost;
+            listing.certificate.step(op, number, g - through, why);
+        }
+        let number = &mut listing.numbers[id.0 as usize];
+        if *number >= NEEDED {
+            *number = listing.next_number;
+            listing.next_number += 1;
+        }
+        Ok(())
+    }
+
+    /// The bound that justifies that a state is open, if it is.
+    fn justification(
+        &mut self,
+        id: StateId,
+        g: Cost,
+        listing: &mut Listing<'_>,
+    ) -> Option<BoundId> {
+        let needed = match listing.cost {
+            None => Estimate::DeadEnd,
+            Some(cost) if g >= cost => return Some(BoundId::ZERO),
+            Some(cost) => Estimate::AtLeast(cost - g),
+        };
+        if self.is_inner(id, listing.cost) {
+            return None;
+        }
+        self.packer.unpack(self.registry.state(id), &mut self.batch.values);
+        let values = &self.batch.values;
+        let mut justify = |least| self.heuristic.justify(values, least, &mut listing.certificate);
+        // Dead ends have reasons of their own.
+        let is_dead_end = self.nodes.h(id) == Estimate::DeadEnd && needed != Estimate::DeadEnd;
+        let dead_end = is_dead_end.then(|| justify(Estimate::DeadEnd)).flatten();
+        dead_end.or_else(|| justify(needed))
+    }
+
+    /// Goes on where the search need not have gone: registers the successors of a state.
+    fn register_successors(
+        &mut self,
+        parent: StateId,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Stop> {
+        let g = self.nodes.g(parent);
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.parent.copy_from_slice(self.registry.state(parent));
+        self.generate(&mut batch);
+        let words = batch.parent.len();
+        let mut result = Ok(());
+        for (i, &op) in batch.operators.iter().enumerate() {
+            let child = &batch.words[i * words..(i + 1) * words];
+            let Some((id, new)) = self.registry.insert(batch.hashes[i], child) else {
+                result = Err(Stop::OutOfMemory);
+                break;
+            };
+            let g = g.saturating_add(self.task.operator(op).cost);
+            if new {
+                self.nodes.push(id);
+                listing.numbers.push(NEEDED);
+                if let Some(progression) = &mut self.progression {
+                    self.packer.unpack(child, &mut batch.values);
+                    if progression.derive(op, &mut batch.values) {
+                        self.packer.pack(&batch.values, &mut batch.derived);
+                        self.registry.complete(id, &batch.derived);
+                    }
+                }
+                self.nodes.open(id, parent, op, g);
+                continue;
+            }
+            let is_cheaper = g < self.nodes.g(id);
+            if is_cheaper {
+                self.nodes.open(id, parent, op, g);
+            }
+            let number = &mut listing.numbers[id.0 as usize];
+            if *number == SKIPPED {
+                *number = NEEDED;
+                listing.again.push(id);
+            } else if *number < NEEDED && is_cheaper {
+                listing.again.push(id);
+            }
+        }
+        self.batch = batch;
+        result
+    }
+
+    fn look_at_limits(&mut self) -> Result<(), Stop> {
+        if self.ticker.tick() {
+            self.update_statistics();
+            self.reached_limit()?;
+        }
+        Ok(())
+    }
+}
