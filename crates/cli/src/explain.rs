@@ -158,7 +158,11 @@ fn print_bounds(
     values: impl Iterator<Item = Option<f64>>,
     optimum: Bounds,
 ) {
-    println!("{} components; the bound of each partitioning at the state:", abstractions.len());
+    let components = match abstractions.len() {
+        1 => "1 component".to_string(),
+        n => format!("{n} components"),
+    };
+    println!("{components}; the bound of each partitioning at the state:");
     for (name, value) in names.iter().zip(values) {
         let Some(value) = value else { continue };
         let share = match optimum.upper > 0.0 && optimum.upper.is_finite() {

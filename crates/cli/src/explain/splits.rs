@@ -141,7 +141,8 @@ impl Partitioners {
         };
         // Any partitioning shows that the best is not worse.
         let best = splits.iter().flatten().map(Split::value).fold(lower * divisor, f64::max);
-        let optimum = Bounds { lower: best, upper: (upper * divisor).max(best) };
+        // Adding zero makes a zero of either sign a plain one.
+        let optimum = Bounds { lower: best, upper: (upper * divisor).max(best) + 0.0 };
         Look { splits, optimum }
     }
 }
