@@ -117,7 +117,7 @@ fn auto_is_admissible_and_optimal_in_both_stages() {
     let [checked, stronger] = check_all("task", random_task, 0..100);
     assert!(checked > 80 && stronger > 20, "{checked} tasks, {stronger} with more components");
     let [checked, stronger] = check_all("ADL task", random_adl_task, 0..100);
-    assert!(checked > 60 && stronger > 0, "{checked} tasks, {stronger} with more components");
+    assert!(checked > 60 && stronger > 2, "{checked} tasks, {stronger} with more components");
 }
 
 /// The slow lane: `scripts/slow`.

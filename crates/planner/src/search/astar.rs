@@ -252,12 +252,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
                 self.reach_again(id, parent, op, child_g);
                 continue;
             }
-            if let Some(progression) = &mut self.progression {
-                self.packer.unpack(child, &mut batch.values);
-                if progression.derive(op, &mut batch.values) {
-                    self.packer.pack(&batch.values, &mut batch.derived);
-                    self.registry.complete(id, &batch.derived);
-                }
+            if self.derive(id, op, child, &mut batch.values, &mut batch.derived) {
                 result = self.reach_first(id, parent, op, child_g, &batch.values);
                 if result.is_err() {
                     break;
@@ -279,6 +274,26 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         }
         self.batch = batch;
         result
+    }
+
+    /// Where effects are conditional or variables derived, finds the values of a new successor, and
+    /// completes it in the registry; whether that is so.
+    #[inline]
+    pub(super) fn derive(
+        &mut self,
+        id: StateId,
+        op: OpId,
+        child: &[u32],
+        values: &mut [Value],
+        derived: &mut [u32],
+    ) -> bool {
+        let Some(progression) = &mut self.progression else { return false };
+        self.packer.unpack(child, values);
+        if progression.derive(op, values) {
+            self.packer.pack(values, derived);
+            self.registry.complete(id, derived);
+        }
+        true
     }
 
     /// Computes all successors of the parent and requests their places in the registry.

@@ -212,13 +212,7 @@ impl<H: Heuristic + ?Sized> Search<'_, '_, H> {
             if new {
                 self.nodes.push(id);
                 listing.numbers.push(NEEDED);
-                if let Some(progression) = &mut self.progression {
-                    self.packer.unpack(child, &mut batch.values);
-                    if progression.derive(op, &mut batch.values) {
-                        self.packer.pack(&batch.values, &mut batch.derived);
-                        self.registry.complete(id, &batch.derived);
-                    }
-                }
+                self.derive(id, op, child, &mut batch.values, &mut batch.derived);
                 self.nodes.open(id, parent, op, g);
                 continue;
             }
