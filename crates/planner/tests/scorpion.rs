@@ -21,12 +21,12 @@ use planner::work::{SECOND, Work};
 
 /// Ties fall differently, and tasks of a few states show little else: such a task is solved with
 /// several seeds and counts with the geometric mean.
-const FEW: u64 = 50;
+const FEW: u64 = 20;
 
 /// How many quick rows there are of each configuration.
 const SCP: usize = 219;
-const GZOCP_5S: usize = 37;
-const GZOCP_2S: usize = 45;
+const GZOCP_5S: usize = 28;
+const GZOCP_2S: usize = 36;
 
 /// Solves the rows' tasks; costs must agree, and the geometric mean of the expansions relative to
 /// Scorpion's must be in a range for each domain.
@@ -97,7 +97,7 @@ fn gzocp_in_two_seconds_expands_no_more_states_than_scorpion() {
 /// Where they are not, more of them in the same time make for fewer states than Scorpion's.
 fn compare_zero_one(config: &str, expected: usize, work: Work, range: RangeInclusive<f64>) {
     let patience = if is_asked() { usize::MAX } else { 100 };
-    let rows = chosen_rows(config, |row| row.count("expanded") < 30);
+    let rows = chosen_rows(config, |row| row.count("expanded") < 24);
     compare((rows, expected), range, 0..1, |task, abstractions, _| {
         let config = ZeroOneConfig { work, patience, ..ZeroOneConfig::default() };
         let partitionings = zero_one_partitionings(task, &abstractions, &config);

@@ -2,11 +2,12 @@
 //!
 //! The heuristic is consistent, so the states expanded before the last rise of the bound do not
 //! depend on tie-breaking: they must be equal, and so must the values of initial states.
+//! Searches of few states only, unless `SCORPION_ROWS` asks for others (oracle/mod.rs).
 
 #[allow(dead_code)]
 mod oracle;
 
-use oracle::{assert_compared, scorpion, solved, task};
+use oracle::{assert_compared, chosen_rows, scorpion, task};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Estimate, EveryState, Heuristic};
 use planner::partition::Ocp;
@@ -22,7 +23,7 @@ fn heuristic(task: &Task) -> EveryState<Ocp> {
 
 #[test]
 fn searches_expand_the_same_states() {
-    let rows = solved("ocp");
+    let rows = chosen_rows("ocp", |row| row.count("expanded_until_last_jump") < 1000);
     for row in &rows {
         let task = task(&row.problem);
         let result = astar(&task, &mut heuristic(&task), Config::default());
@@ -37,7 +38,7 @@ fn searches_expand_the_same_states() {
             result.statistics.time.as_secs_f64()
         );
     }
-    assert_compared(rows.len(), 135);
+    assert_compared(rows.len(), 129);
 }
 
 /// Tasks that Scorpion did not solve in its time, too.
