@@ -13,7 +13,7 @@ use lcp::components::{ComponentsConfig, go_on};
 use planner::abstraction::{
     Abstractions, CartesianConfig, CegarConfig, ChosenConfig, Component, Pattern, PatternLimits,
     cartesian_abstractions, cegar_patterns, chosen_patterns, has_cartesian_abstractions,
-    interesting_patterns, projections_within,
+    interesting_patterns, landmark_abstractions, projections_within,
 };
 use planner::heuristic::{
     Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
@@ -70,6 +70,8 @@ pub(crate) enum Kind {
     Patterns,
     /// Cartesian abstractions for goals and landmarks
     Cartesian,
+    /// Domain abstractions that count how often landmarks have to be made true
+    Landmarks,
 }
 
 /// What the whole process may use, as far as it was told.
@@ -356,6 +358,15 @@ impl ComponentArgs {
             let config = components_config(resources.memory_bytes).cartesian;
             let config = CartesianConfig { states, ..config };
             components.extend(cartesian_abstractions(task, &config));
+        }
+        if kinds.contains(&Kind::Landmarks) {
+            if !has_cartesian_abstractions(task) {
+                let text = "Landmarks are for tasks without axioms and conditional effects: none \
+                            is used.";
+                note(text.into());
+            }
+            let config = components_config(resources.memory_bytes).landmarks;
+            components.extend(landmark_abstractions(task, &config));
         }
         Abstractions::of(task, components)
     }

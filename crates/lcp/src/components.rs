@@ -12,8 +12,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use planner::abstraction::{
-    Abstractions, CartesianConfig, CegarConfig, Component, Pattern, cartesian_abstractions,
-    cegar_patterns, projections_within,
+    Abstractions, CartesianConfig, CegarConfig, Component, LandmarkConfig, Pattern,
+    cartesian_abstractions, cegar_patterns, landmark_abstractions, projections_within,
 };
 use planner::heuristic::{Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig};
 use planner::partition::{
@@ -32,6 +32,8 @@ pub struct ComponentsConfig {
     pub max_bytes: usize,
     /// The Cartesian abstractions.
     pub cartesian: CartesianConfig,
+    /// The landmarks.
+    pub landmarks: LandmarkConfig,
     /// States at which collections are compared, …
     pub samples: usize,
     /// … as far as this much work goes.
@@ -63,6 +65,7 @@ impl Default for ComponentsConfig {
             cegar,
             max_bytes: 256 << 20,
             cartesian,
+            landmarks: LandmarkConfig::default(),
             samples: 10,
             work: SECOND / 2,
             steps: 25,

@@ -7,6 +7,7 @@
 //! [`super::cartesian`]).
 //! Whatever the shape, operators with the same transitions share a *label*, and what counts is the
 //! cheapest of them.
+//! A label without operators is free: a component may leave the cost of operators to others.
 //! Only state-changing transitions are stored; operators without any are not relevant.
 //! Axioms are relaxed in projections: conditions on derived variables are dropped, and so are
 //! derived goals.
@@ -245,7 +246,7 @@ impl Component {
             self.operators
                 .offsets()
                 .ranges()
-                .map(|range| costs[range].iter().copied().fold(Distance::MAX, Distance::min)),
+                .map(|range| costs[range].iter().copied().min().unwrap_or(0)),
         );
     }
 
@@ -263,7 +264,7 @@ impl Component {
         label_costs.clear();
         label_costs.extend(self.operators.offsets().ranges().map(|range| {
             let members = &self.operators.items()[range];
-            members.iter().map(|o| costs[o.index()]).fold(Distance::MAX, Distance::min)
+            members.iter().map(|o| costs[o.index()]).min().unwrap_or(0)
         }));
     }
 

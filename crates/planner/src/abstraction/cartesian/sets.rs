@@ -161,6 +161,38 @@ impl SplitTree {
         [(split, 0), (split, 1)]
     }
 
+    /// The tree of a product: the number of a state's set is the sum of what its values weigh.
+    ///
+    /// For each variable, the sets of values that it tells apart, each with its weight.
+    pub(in crate::abstraction) fn product(
+        digits: &[(VarId, usize, Vec<(Vec<Value>, u32)>)],
+    ) -> SplitTree {
+        let mut tree = SplitTree::default();
+        tree.grow(digits, 0);
+        tree
+    }
+
+    /// Adds the tree below a set, parents before children; where it begins.
+    fn grow(&mut self, digits: &[(VarId, usize, Vec<(Vec<Value>, u32)>)], set: u32) -> u32 {
+        let Some(((var, domain_size, blocks), rest)) = digits.split_first() else {
+            return LEAF | set;
+        };
+        let [others @ .., (_, last)] = &blocks[..] else { return LEAF | set };
+        let mut top = None;
+        let mut above = None;
+        for (values, weight) in others {
+            let [place, wanted] = self.split((0, 0), above, *var, (values, *domain_size));
+            top = top.or(Some(place.0));
+            self.splits[wanted.0 as usize].next[wanted.1] = self.grow(rest, set + weight);
+            above = Some(place);
+        }
+        let below = self.grow(rest, set + last);
+        if let Some((split, side)) = above {
+            self.splits[split as usize].next[side] = below;
+        }
+        top.unwrap_or(below)
+    }
+
     /// Bytes of heap memory.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of::<Split>() * self.splits.len() + 8 * self.bits.len()
