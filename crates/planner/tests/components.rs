@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use planner::abstraction::{
-    Abstractions, CartesianConfig, Component, INFINITY, PatternLimits, cartesian_abstractions,
-    interesting_patterns, projections_within,
+    Abstractions, CartesianConfig, Component, INFINITY, LandmarkConfig, PatternLimits,
+    cartesian_abstractions, interesting_patterns, landmark_abstractions, projections_within,
 };
 use planner::heuristic::{Estimate, EveryState, Heuristic, Stored, StoredConfig};
 use planner::partition::{
@@ -22,11 +22,23 @@ fn cartesian(task: &Task, states: usize, landmarks: bool) -> Vec<Component> {
     cartesian_abstractions(task, &config)
 }
 
+/// Domain abstractions of different coarseness.
+fn landmarks(task: &Task, states: usize) -> Vec<Component> {
+    landmark_abstractions(task, &LandmarkConfig { states, ..LandmarkConfig::default() })
+}
+
 fn mixtures(task: &Task) -> Vec<Arc<Abstractions>> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
     let pairs = projections_within(task, &patterns, usize::MAX);
-    let both = [pairs, cartesian(task, 60, true)].concat();
-    let all = [both, cartesian(task, 1000, false), cartesian(task, 15, true)];
+    let both = [pairs.clone(), cartesian(task, 60, true)].concat();
+    let counting = [pairs, landmarks(task, 5000)].concat();
+    let all = [
+        both,
+        cartesian(task, 1000, false),
+        cartesian(task, 15, true),
+        counting,
+        landmarks(task, 20),
+    ];
     all.into_iter().map(|components| Abstractions::of(task, components)).collect()
 }
 
@@ -65,7 +77,8 @@ proptest! {
                         task.operator(o).apply(state, &mut next);
                         let (from, to) = (component.abstract_state(state), component.abstract_state(&next));
                         let is_image = |(_, label, other): (u32, _, u32)| {
-                            other == to && component.label_operators(label).contains(&o)
+                            let operators = component.label_operators(label);
+                            other == to && (operators.contains(&o) || operators.is_empty())
                         };
                         prop_assert!(from == to || component.transitions_from(from).any(is_image));
                         if distance(&next) != INFINITY {

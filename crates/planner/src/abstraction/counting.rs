@@ -196,19 +196,17 @@ impl Refinement<'_> {
         let mut best = self.abstraction(blocks, budget)?;
         while best.cost.is_some() && !budget.is_spent() {
             let flaws = self.flaws(&best, &left_out);
-            let Some(&(first, _)) = flaws.first() else { break };
+            let Some(&first) = flaws.first() else { break };
             let mut next: Option<Abstraction> = None;
-            for &(required, there) in &flaws {
-                for fact in [required, there] {
-                    let mut blocks = best.blocks.clone();
-                    if !blocks.split(self.task, fact) || blocks.num_states() > self.config.states {
-                        continue;
-                    }
-                    let Some(found) = self.abstraction(blocks, budget) else { continue };
-                    let value = |found: &Abstraction| found.cost.unwrap_or(Cost::MAX);
-                    if next.as_ref().is_none_or(|next| value(&found) > value(next)) {
-                        next = Some(found);
-                    }
+            for fact in flaws {
+                let mut blocks = best.blocks.clone();
+                if !blocks.split(self.task, fact) || blocks.num_states() > self.config.states {
+                    continue;
+                }
+                let Some(found) = self.abstraction(blocks, budget) else { continue };
+                let value = |found: &Abstraction| found.cost.unwrap_or(Cost::MAX);
+                if next.as_ref().is_none_or(|next| value(&found) > value(next)) {
+                    next = Some(found);
                 }
             }
             match next {
@@ -322,20 +320,31 @@ impl Refinement<'_> {
         abstraction.cost = end.map(|(cost, _)| cost);
     }
 
-    /// The facts that the plan requires where others are there, where it fails for the first time.
-    fn flaws(&self, abstraction: &Abstraction, left_out: &[bool]) -> Vec<(Fact, Fact)> {
+    /// Where the plan fails for the first time: the facts that an operator requires and those that
+    /// are there instead, the more promising ones first.
+    fn flaws(&self, abstraction: &Abstraction, left_out: &[bool]) -> Vec<Fact> {
         let mut state = self.task.initial.clone();
         for &rule in &abstraction.plan {
-            let flaws = |o: OpId| -> Vec<(Fact, Fact)> {
-                let pre = self.task.operator(o).pre.iter();
-                let there = |fact: &Fact| Fact::new(fact.var, state[fact.var.index()]);
-                let violated = pre.map(|fact| (*fact, there(fact))).filter(|(a, b)| a != b);
-                violated.filter(|(fact, _)| !left_out[fact.var.index()]).collect()
+            let operators = &abstraction.rules[rule].operators;
+            let violated = |o: OpId| {
+                let pre = self.task.operator(o).pre.iter().copied();
+                let violated = pre.filter(|fact| state[fact.var.index()] != fact.value);
+                violated.filter(|fact| !left_out[fact.var.index()])
             };
-            let operators = abstraction.rules[rule].operators.iter();
-            let with_flaws = operators.map(|&o| (flaws(o), o));
-            let least = with_flaws.min_by_key(|(flaws, _)| flaws.len());
-            let (flaws, o) = least.expect("a rule is that of operators");
+            let fewest = operators.iter().copied().min_by_key(|&o| violated(o).count());
+            let o = fewest.expect("a rule is that of operators");
+            let mut flaws = Vec::new();
+            for required in violated(o) {
+                let there = Fact::new(required.var, state[required.var.index()]);
+                // Where each operator requires another value, what is there has to be told apart.
+                let is_only =
+                    |&o: &OpId| self.task.operator(o).pre_on(required.var) == Some(required.value);
+                if operators.iter().all(is_only) {
+                    flaws.extend([required, there]);
+                } else {
+                    flaws.extend([there, required]);
+                }
+            }
             if !flaws.is_empty() {
                 return flaws;
             }
