@@ -12,8 +12,10 @@ use planner::partition::{
     Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Saturated, Saturator, Start,
     Uniform, saturate,
 };
+use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::{Cost, Task};
 use planner::testing::{StateSpace, random_task};
+use planner::translate::{TranslateOptions, translate};
 use proptest::prelude::*;
 
 /// Cartesian abstractions of different coarseness.
@@ -53,6 +55,52 @@ fn check_admissible(estimate: Estimate, h_star: Option<Cost>) -> Result<(), Test
 /// How many random tasks; `APPORTION_CASES` asks for more.
 fn cases() -> u32 {
     std::env::var("APPORTION_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+}
+
+/// A ferry with room for one car, which goes to and fro.
+const FERRY: &str = "(define (domain ferry)
+    (:predicates (car ?c) (place ?l) (at-ferry ?l) (at ?c ?l) (empty) (on ?c))
+    (:action sail :parameters (?from ?to)
+     :precondition (and (place ?to) (at-ferry ?from)) :effect (and (at-ferry ?to) (not (at-ferry ?from))))
+    (:action board :parameters (?c ?l) :precondition (and (car ?c) (at ?c ?l) (at-ferry ?l) (empty))
+     :effect (and (on ?c) (not (at ?c ?l)) (not (empty))))
+    (:action debark :parameters (?c ?l) :precondition (and (on ?c) (at-ferry ?l))
+     :effect (and (at ?c ?l) (empty) (not (on ?c)))))";
+
+const THREE_CARS: &str =
+    "(define (problem p) (:domain ferry) (:objects c1 c2 c3 here there elsewhere)
+    (:init (car c1) (car c2) (car c3) (place here) (place there) (place elsewhere)
+           (at c1 here) (at c2 here) (at c3 elsewhere) (empty) (at-ferry here))
+    (:goal (and (at c1 there) (at c2 there) (at c3 there))))";
+
+/// Three cars are brought there: the ferry comes there three times, and back for the second car and
+/// to where the third one is once each; what the bound says is the cost of a plan.
+#[test]
+fn what_has_to_be_done_again_and_again_is_counted() {
+    let domain = parse_domain(Source::new("domain", FERRY.as_bytes())).expect("a domain");
+    let problem =
+        parse_problem(Source::new("problem", THREE_CARS.as_bytes()), &domain).expect("a problem");
+    let task = translate(&domain, &problem, &TranslateOptions::default()).expect("a task");
+    let counting = Abstractions::of(&task, landmarks(&task, 5000));
+    let count = |name: &str| {
+        let is_it = |component: &Component| {
+            component.subgoal().is_some_and(|facts| task.fact_name(facts[0]) == name)
+        };
+        let p = counting.ids().find(|&p| is_it(counting.component(p))).expect("a component");
+        assert!(counting.component(p).counts());
+        counting.distances(p)[counting.component(p).abstract_state(&task.initial) as usize]
+    };
+    assert_eq!(count("Atom at-ferry(there)"), 3);
+    assert_eq!(count("Atom at-ferry(here)"), 1);
+    assert_eq!(count("Atom at-ferry(elsewhere)"), 1);
+    let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
+    let pairs = projections_within(&task, &patterns, usize::MAX);
+    let bound = |components: Vec<Component>| {
+        let abstractions = Abstractions::of(&task, components);
+        EveryState::new(Saturated::new(&abstractions)).evaluate(&task.initial)
+    };
+    assert!(bound(pairs.clone()) < Estimate::AtLeast(11));
+    assert_eq!(bound([pairs, landmarks(&task, 5000)].concat()), Estimate::AtLeast(11));
 }
 
 proptest! {

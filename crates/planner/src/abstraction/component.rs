@@ -34,8 +34,10 @@ pub(super) enum Shape {
     Cartesian {
         /// Finds the set.
         tree: SplitTree,
-        /// The facts that distances lead to.
+        /// The facts that distances lead to, or that they count.
         subgoal: Vec<Fact>,
+        /// Whether distances count how often the subgoal has to be made true.
+        counts: bool,
     },
 }
 
@@ -146,13 +148,19 @@ impl Component {
         }
     }
 
-    /// The facts that a Cartesian abstraction counts the cost of: goals, or a landmark.
+    /// The facts that a Cartesian abstraction is about: goals, or a landmark.
     /// None for a projection, which is about whatever the goal says of its variables.
     pub fn subgoal(&self) -> Option<&[Fact]> {
         match &self.shape {
             Shape::Pattern(_) => None,
             Shape::Cartesian { subgoal, .. } => Some(subgoal),
         }
+    }
+
+    /// Whether it counts how often its subgoal has to be made true: whatever does not make it true
+    /// is free.
+    pub fn counts(&self) -> bool {
+        matches!(self.shape, Shape::Cartesian { counts: true, .. })
     }
 
     /// How states become abstract states.

@@ -24,7 +24,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use super::cartesian::{SplitTree, has_cartesian_abstractions};
+use super::cartesian::{SplitTree, Weighed, has_cartesian_abstractions};
 use super::component::{Component, Groups, Shape};
 use super::landmarks::Relaxation;
 use crate::csr::Csr;
@@ -38,13 +38,13 @@ pub struct LandmarkConfig {
     pub work: Work,
     /// The most abstract states of one of them.
     pub states: usize,
-    /// The most transitions of one of them.
+    /// The most transitions of all of them together.
     pub transitions: usize,
 }
 
 impl Default for LandmarkConfig {
     fn default() -> LandmarkConfig {
-        LandmarkConfig { work: SECOND / 2, states: 5_000, transitions: 200_000 }
+        LandmarkConfig { work: SECOND / 2, states: 5_000, transitions: 2_000_000 }
     }
 }
 
@@ -61,16 +61,21 @@ pub fn landmark_abstractions(task: &Task, config: &LandmarkConfig) -> Vec<Compon
         operator.eff.iter().map(move |fact| (fact.var.index(), OpId::from(o)))
     });
     let affecting = Csr::sorted(task.variables.len(), affecting);
-    let mut components = Vec::new();
+    let mut components: Vec<Component> = Vec::new();
+    let mut transitions = config.transitions;
     for (done, (fact, goals)) in needed.iter().enumerate() {
         if budget.is_spent() {
             break;
         }
-        let mut part = budget.part(budget.left() / (needed.len() - done) as Work);
-        let mut refinement = Refinement { task, config, affecting: &affecting, fact: *fact };
-        let found = refinement.run(goals, &mut part);
+        let left = needed.len() - done;
+        let mut part = budget.part(budget.left() / left as Work);
+        let config = LandmarkConfig { transitions: transitions / left, ..*config };
+        let refinement = Refinement { task, config, affecting: &affecting, fact: *fact };
+        if let Some(component) = refinement.run(goals, &mut part) {
+            transitions = transitions.saturating_sub(component.num_stored_transitions());
+            components.push(component);
+        }
         budget.spend(part.spent());
-        components.extend(found);
     }
     components
 }
@@ -108,7 +113,7 @@ struct Digit {
 }
 
 impl Blocks {
-    /// Gives a value a block of its own; `None` if it has one.
+    /// Gives a value a block of its own; whether it had none.
     fn split(&mut self, task: &Task, fact: Fact) -> bool {
         let place = *self.places.entry(fact.var).or_insert_with(|| {
             let blocks = vec![0; task.variable(fact.var).domain_size()];
@@ -146,12 +151,14 @@ impl Blocks {
     }
 }
 
+/// Blocks of some variables, with their places.
+type Assignment = Vec<(usize, u32)>;
+
 /// Operators that do the same to blocks.
 #[derive(Clone, Debug)]
 struct Rule {
-    /// Places and blocks.
-    pre: Vec<(usize, u32)>,
-    eff: Vec<(usize, u32)>,
+    pre: Assignment,
+    eff: Assignment,
     /// Whether they make the fact true, and what the cheapest of them costs then.
     counts: bool,
     cost: Cost,
@@ -172,7 +179,7 @@ struct Abstraction {
 /// Finds the abstraction for a fact.
 struct Refinement<'a> {
     task: &'a Task,
-    config: &'a LandmarkConfig,
+    config: LandmarkConfig,
     /// The operators that change each variable.
     affecting: &'a Csr<OpId>,
     fact: Fact,
@@ -180,7 +187,7 @@ struct Refinement<'a> {
 
 impl Refinement<'_> {
     /// Refines and builds the component, if it says anything.
-    fn run(&mut self, goals: &[Fact], budget: &mut Budget) -> Option<Component> {
+    fn run(&self, goals: &[Fact], budget: &mut Budget) -> Option<Component> {
         let mut blocks = Blocks { digits: Vec::new(), places: FxHashMap::default() };
         blocks.split(self.task, self.fact);
         let mut left_out = vec![false; self.task.variables.len()];
@@ -215,6 +222,7 @@ impl Refinement<'_> {
             }
         }
         let says_something = best.cost != Some(0) && best.blocks.digits.len() > 1;
+        budget.spend(work::ARC * (best.blocks.num_states() * best.rules.len()) as Work);
         says_something.then(|| self.component(&best))
     }
 
@@ -246,8 +254,7 @@ impl Refinement<'_> {
         operators.dedup();
         budget.spend(RULE * operators.len() as Work);
         let mut rules: Vec<Rule> = Vec::new();
-        let mut known: FxHashMap<(Vec<(usize, u32)>, Vec<(usize, u32)>), usize> =
-            FxHashMap::default();
+        let mut known: FxHashMap<(Assignment, Assignment), usize> = FxHashMap::default();
         for o in operators {
             let operator = self.task.operator(o);
             let pre: Vec<_> = operator.pre.iter().filter_map(|&fact| blocks.of(fact)).collect();
@@ -278,8 +285,7 @@ impl Refinement<'_> {
         let block_of = |d: &Digit| d.blocks[self.task.initial[d.var.index()] as usize];
         let initial = blocks.digits.iter().zip(weights).map(|(d, weight)| block_of(d) * weight);
         let initial = initial.sum::<u32>();
-        let goal: Vec<(usize, u32)> =
-            self.task.goal.iter().filter_map(|&fact| blocks.of(fact)).collect();
+        let goal: Assignment = self.task.goal.iter().filter_map(|&fact| blocks.of(fact)).collect();
         let mut queue = BinaryHeap::from([Reverse(((0, 0), initial))]);
         distances[initial as usize] = (0, 0);
         let mut values = vec![0; blocks.digits.len()];
@@ -358,8 +364,7 @@ impl Refinement<'_> {
     fn component(&self, abstraction: &Abstraction) -> Component {
         let Abstraction { blocks, weights, rules, .. } = abstraction;
         let num_states = blocks.num_states() as u32;
-        let goal: Vec<(usize, u32)> =
-            self.task.goal.iter().filter_map(|&fact| blocks.of(fact)).collect();
+        let goal: Assignment = self.task.goal.iter().filter_map(|&fact| blocks.of(fact)).collect();
         let mut values = vec![0; blocks.digits.len()];
         let mut goals = Vec::new();
         let mut steps: Vec<Vec<(u32, u32)>> = vec![Vec::new(); rules.len()];
@@ -394,11 +399,12 @@ impl Refinement<'_> {
             };
             // The first block holds most values, the others one each.
             let by_block = (0..digit.size).rev().map(|block| (values(block), block * weight));
-            (digit.var, digit.blocks.len(), by_block.collect())
+            let blocks = by_block.collect();
+            Weighed { var: digit.var, domain_size: digit.blocks.len(), blocks }
         };
-        let digits: Vec<_> = blocks.digits.iter().zip(weights).map(sets).collect();
-        let shape =
-            Shape::Cartesian { tree: SplitTree::product(&digits), subgoal: vec![self.fact] };
+        let digits: Vec<Weighed> = blocks.digits.iter().zip(weights).map(sets).collect();
+        let (tree, subgoal) = (SplitTree::product(&digits), vec![self.fact]);
+        let shape = Shape::Cartesian { tree, subgoal, counts: true };
         Component::from_groups(shape, num_states, goals, groups)
     }
 }

@@ -194,6 +194,7 @@ impl<'t> Relaxation<'t> {
             let values = self.numbers.values(fact.var).filter(|&value| value != fact.value);
             start.extend(values.map(|value| Fact::new(fact.var, value)));
         }
+        budget.spend(self.task.operators.len() as Work);
         let reached = self.reached_without(fact, start, budget);
         self.task.goal.iter().copied().filter(|&goal| !reached[self.number(goal)]).collect()
     }

@@ -87,6 +87,14 @@ struct Split {
 
 const LEAF: u32 = 1 << 31;
 
+/// The values of a variable in blocks.
+pub(in crate::abstraction) struct Weighed {
+    pub(in crate::abstraction) var: VarId,
+    pub(in crate::abstraction) domain_size: usize,
+    /// Each value is in one block; each block has a weight.
+    pub(in crate::abstraction) blocks: Vec<(Vec<Value>, u32)>,
+}
+
 /// Where in the tree each set hangs: the split and the side.
 pub(super) type Place = (u32, usize);
 
@@ -162,29 +170,23 @@ impl SplitTree {
     }
 
     /// The tree of a product: the number of a state's set is the sum of what its values weigh.
-    ///
-    /// For each variable, the sets of values that it tells apart, each with its weight.
-    pub(in crate::abstraction) fn product(
-        digits: &[(VarId, usize, Vec<(Vec<Value>, u32)>)],
-    ) -> SplitTree {
+    pub(in crate::abstraction) fn product(variables: &[Weighed]) -> SplitTree {
         let mut tree = SplitTree::default();
-        tree.grow(digits, 0);
+        tree.grow(variables, 0);
         tree
     }
 
     /// Adds the tree below a set, parents before children; where it begins.
-    fn grow(&mut self, digits: &[(VarId, usize, Vec<(Vec<Value>, u32)>)], set: u32) -> u32 {
-        let Some(((var, domain_size, blocks), rest)) = digits.split_first() else {
-            return LEAF | set;
-        };
-        let [others @ .., (_, last)] = &blocks[..] else { return LEAF | set };
-        let mut top = None;
-        let mut above = None;
+    fn grow(&mut self, variables: &[Weighed], set: u32) -> u32 {
+        let Some((first, rest)) = variables.split_first() else { return LEAF | set };
+        let [others @ .., (_, last)] = &first.blocks[..] else { return LEAF | set };
+        let (mut top, mut above) = (None, None);
         for (values, weight) in others {
-            let [place, wanted] = self.split((0, 0), above, *var, (values, *domain_size));
+            let split = self.split((0, 0), above, first.var, (values, first.domain_size));
+            let [place, (wanted, side)] = split;
             top = top.or(Some(place.0));
-            self.splits[wanted.0 as usize].next[wanted.1] = self.grow(rest, set + weight);
             above = Some(place);
+            self.splits[wanted as usize].next[side] = self.grow(rest, set + weight);
         }
         let below = self.grow(rest, set + last);
         if let Some((split, side)) = above {
