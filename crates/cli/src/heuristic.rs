@@ -11,9 +11,9 @@ use clap::ValueEnum;
 use lcp::auto::Auto;
 use lcp::components::{ComponentsConfig, go_on};
 use planner::abstraction::{
-    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, Component, Pattern, PatternLimits,
-    cartesian_abstractions, cegar_patterns, chosen_patterns, has_cartesian_abstractions,
-    interesting_patterns, projections_within,
+    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, Component, LandmarkConfig, Pattern,
+    PatternLimits, cartesian_abstractions, cegar_patterns, chosen_patterns,
+    has_cartesian_abstractions, interesting_patterns, landmark_abstractions, projections_within,
 };
 use planner::heuristic::{
     Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
@@ -70,6 +70,8 @@ pub(crate) enum Kind {
     Patterns,
     /// Cartesian abstractions for goals and landmarks
     Cartesian,
+    /// Domain abstractions that count how often landmarks have to be made true
+    Landmarks,
 }
 
 /// What the whole process may use, as far as it was told.
@@ -238,10 +240,10 @@ impl HeuristicOptions {
         let memory_limit = resources.memory_bytes;
         let abstractions = self.among.abstractions(task, resources, note);
         if abstractions.is_empty() && self.among.max_patterns > 0 {
-            let why = if self.among.kinds().contains(&Kind::Patterns) {
-                "No pattern fits into the memory"
-            } else {
-                "There is no Cartesian abstraction"
+            let why = match self.among.kinds() {
+                kinds if kinds.contains(&Kind::Patterns) => "No pattern fits into the memory",
+                [Kind::Landmarks] => "There is no landmark to count",
+                _ => "There is no Cartesian abstraction",
             };
             note(format!("{why}: {} becomes blind.", name.as_text()));
             return Ok(Box::new(Blind::new(task)));
@@ -357,6 +359,15 @@ impl ComponentArgs {
             let config = CartesianConfig { states, ..config };
             components.extend(cartesian_abstractions(task, &config));
         }
+        if kinds.contains(&Kind::Landmarks) {
+            if !has_cartesian_abstractions(task) {
+                let text = "Landmarks are for tasks without axioms and conditional effects: none \
+                            is used.";
+                note(text.into());
+            }
+            let config = components_config(resources.memory_bytes).landmarks;
+            components.extend(landmark_abstractions(task, &config));
+        }
         Abstractions::of(task, components)
     }
 }
@@ -449,8 +460,10 @@ fn components_config(memory_limit: Option<usize>) -> ComponentsConfig {
     let cartesian = CartesianConfig { transitions, ..config.cartesian };
     let transitions = most.min(config.cegar.transitions);
     let cegar = CegarConfig { transitions, ..config.cegar };
+    let transitions = most.min(config.landmarks.transitions);
+    let landmarks = LandmarkConfig { transitions, ..config.landmarks };
     let max_bytes = memory_limit.map_or(config.max_bytes, |bytes| config.max_bytes.min(bytes / 8));
-    ComponentsConfig { cartesian, cegar, max_bytes, ..config }
+    ComponentsConfig { cartesian, cegar, landmarks, max_bytes, ..config }
 }
 
 /// Another eighth may go to what partitioners remember.

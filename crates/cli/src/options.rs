@@ -64,14 +64,14 @@ const CONDITIONS: [Condition; 8] = [
     (
         "explain",
         &["continue-training", "refine", "softmax"],
-        |given| !given.values("components").any(|kind| kind == "cartesian"),
-        "projections only: networks do not know Cartesian abstractions",
+        |given| given.values("components").all(|kind| kind == "patterns"),
+        "projections only: networks know no other components",
     ),
     (
         "explain",
         &["model", "seed"],
-        |given| given.has("page") || !given.values("components").any(|kind| kind == "cartesian"),
-        "--page, or projections only: networks do not know Cartesian abstractions",
+        |given| given.has("page") || given.values("components").all(|kind| kind == "patterns"),
+        "--page, or projections only: networks know no other components",
     ),
 ];
 
@@ -256,6 +256,7 @@ mod tests {
             "explain x.sas --graph g.svg --components cartesian",
             "explain x.sas --bounds --components patterns,cartesian --refine 3",
             "explain x.sas --bounds --components cartesian --seed 3",
+            "explain x.sas --bounds --components patterns,landmarks --refine 3",
         ];
         for line in useless {
             assert!(complaint(line).is_some(), "{line}");

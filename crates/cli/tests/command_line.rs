@@ -264,13 +264,19 @@ fn components_that_a_task_has_none_of_are_named() {
         (:init (on a) (next a b) (next b c)) (:goal (hot c)))";
     std::fs::write(folder.path().join("domain.pddl"), domain).unwrap();
     std::fs::write(folder.path().join("problem.pddl"), problem).unwrap();
-    for (components, becomes_blind) in [("cartesian", true), ("patterns,cartesian", false)] {
+    let cases = [
+        ("cartesian", "Cartesian abstractions", true),
+        ("patterns,cartesian", "Cartesian abstractions", false),
+        ("landmarks", "Landmarks", true),
+        ("patterns,landmarks", "Landmarks", false),
+    ];
+    for (components, what, becomes_blind) in cases {
         let line = ["plan", "problem.pddl", "--components", components, "--json", "-"];
         let output = run_in(folder.path(), &line);
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(result["cost"], 2, "{result}");
         let notes = result["notes"].to_string();
-        assert!(notes.contains("Cartesian abstractions are for tasks without"), "{notes}");
+        assert!(notes.contains(&format!("{what} are for tasks without")), "{notes}");
         assert_eq!(notes.contains("becomes blind"), becomes_blind, "{notes}");
     }
 }

@@ -53,7 +53,7 @@ const TASKS: [[&str; 2]; 4] = [
 fn what_a_page_shows_adds_up() {
     let folder = tempfile::tempdir().unwrap();
     for task in TASKS {
-        for options in [&[][..], &["--components", "patterns,cartesian"]] {
+        for options in [&[][..], &["--components", "patterns,cartesian,landmarks"]] {
             let page = page(folder.path(), task, options);
             let cost = page["cost"].as_f64().expect("there is a plan");
             let of_steps: f64 =

@@ -39,12 +39,14 @@ pub(super) fn component_name(task: &Task, component: &Component) -> String {
         return "all goals together".to_string();
     }
     let facts: Vec<String> = subgoal.iter().map(|&fact| fact_text(task, fact)).collect();
-    format!("until {}", list(&facts))
+    let before = if component.counts() { "how often" } else { "until" };
+    format!("{before} {}", list(&facts))
 }
 
 /// The kind of a component, as a heading above those of its kind.
 pub(super) fn component_group(task: &Task, component: &Component) -> String {
     match component.subgoal() {
+        Some(_) if component.counts() => "how often something has to become true".to_string(),
         None => match component.variables().len() {
             1 => "one variable".to_string(),
             2 => "two variables".to_string(),

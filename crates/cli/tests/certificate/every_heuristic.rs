@@ -3,7 +3,8 @@
 
 use lcp::auto::{Auto, AutoConfig};
 use planner::abstraction::{
-    Abstractions, CartesianConfig, PatternLimits, cartesian_abstractions, interesting_patterns,
+    Abstractions, CartesianConfig, LandmarkConfig, PatternLimits, cartesian_abstractions,
+    interesting_patterns, landmark_abstractions,
 };
 use planner::heuristic::{
     Blind, Estimate, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, ScheduleConfig, Staged,
@@ -40,6 +41,9 @@ fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + '_>)> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
     let projections = Abstractions::new(task, &patterns);
     let cartesian = cartesian_abstractions(task, &CartesianConfig::default());
+    let landmarks = landmark_abstractions(task, &LandmarkConfig::default());
+    let more = [projections.components(), &landmarks].concat();
+    let counting = Abstractions::of(task, more);
     let all = Abstractions::of(task, [projections.components().to_vec(), cartesian].concat());
     let config = ZeroOneConfig { samples: 5, patience: 2, ..ZeroOneConfig::default() };
     let zero_one = zero_one_partitionings(task, &projections, &config);
@@ -70,6 +74,7 @@ fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + '_>)> {
         ("stored", Box::new(Stored::new(lagrangian(), busy))),
         ("small store", Box::new(Stored::new(Saturated::new(&all), small))),
         ("cartesian", Box::new(Stored::new(Saturated::new(&all), StoredConfig::default()))),
+        ("landmarks", Box::new(Stored::new(Saturated::new(&counting), StoredConfig::default()))),
         ("staged", Box::new(staged)),
         ("auto", Box::new(Stored::new(auto, StoredConfig::default()))),
     ]

@@ -7,6 +7,7 @@
 //! [`super::cartesian`]).
 //! Whatever the shape, operators with the same transitions share a *label*, and what counts is the
 //! cheapest of them.
+//! A label without operators is free: a component may leave the cost of operators to others.
 //! Only state-changing transitions are stored; operators without any are not relevant.
 //! Axioms are relaxed in projections: conditions on derived variables are dropped, and so are
 //! derived goals.
@@ -33,8 +34,10 @@ pub(super) enum Shape {
     Cartesian {
         /// Finds the set.
         tree: SplitTree,
-        /// The facts that distances lead to.
+        /// The facts that distances lead to, or that they count.
         subgoal: Vec<Fact>,
+        /// Whether distances count how often the subgoal has to be made true.
+        counts: bool,
     },
 }
 
@@ -145,13 +148,19 @@ impl Component {
         }
     }
 
-    /// The facts that a Cartesian abstraction counts the cost of: goals, or a landmark.
+    /// The facts that a Cartesian abstraction is about: goals, or a landmark.
     /// None for a projection, which is about whatever the goal says of its variables.
     pub fn subgoal(&self) -> Option<&[Fact]> {
         match &self.shape {
             Shape::Pattern(_) => None,
             Shape::Cartesian { subgoal, .. } => Some(subgoal),
         }
+    }
+
+    /// Whether it counts how often its subgoal has to be made true: whatever does not make it true
+    /// is free.
+    pub fn counts(&self) -> bool {
+        matches!(self.shape, Shape::Cartesian { counts: true, .. })
     }
 
     /// How states become abstract states.
@@ -245,7 +254,7 @@ impl Component {
             self.operators
                 .offsets()
                 .ranges()
-                .map(|range| costs[range].iter().copied().fold(Distance::MAX, Distance::min)),
+                .map(|range| costs[range].iter().copied().min().unwrap_or(0)),
         );
     }
 
@@ -263,7 +272,7 @@ impl Component {
         label_costs.clear();
         label_costs.extend(self.operators.offsets().ranges().map(|range| {
             let members = &self.operators.items()[range];
-            members.iter().map(|o| costs[o.index()]).fold(Distance::MAX, Distance::min)
+            members.iter().map(|o| costs[o.index()]).min().unwrap_or(0)
         }));
     }
 

@@ -51,16 +51,17 @@ fn ones(set: &[u64]) -> usize {
     set.iter().map(|word| word.count_ones() as usize).sum()
 }
 
-struct Relaxation<'t> {
+/// A task whose operators delete nothing.
+pub(super) struct Relaxation<'t> {
     task: &'t Task,
-    numbers: FactNumbers,
+    pub(super) numbers: FactNumbers,
     words: usize,
     /// The operators with each fact as a precondition.
     needs: Csr<OpId>,
 }
 
 impl<'t> Relaxation<'t> {
-    fn new(task: &'t Task) -> Relaxation<'t> {
+    pub(super) fn new(task: &'t Task) -> Relaxation<'t> {
         let numbers = FactNumbers::new(task);
         let needs = task.operators.iter().enumerate().flat_map(|(o, operator)| {
             let numbers = &numbers;
@@ -145,18 +146,22 @@ impl<'t> Relaxation<'t> {
         Some(sets)
     }
 
-    /// The facts that cannot be reached without passing a state with the given one.
-    fn only_after(&self, landmark: Fact, budget: &mut Budget) -> Vec<(VarId, Vec<Value>)> {
+    /// Which facts can be reached from the given ones without an operator that makes one true.
+    fn reached_without(
+        &self,
+        avoided: Fact,
+        mut queue: Vec<Fact>,
+        budget: &mut Budget,
+    ) -> Vec<bool> {
         let mut reached = vec![false; self.numbers.len()];
         let mut missing: Vec<u32> =
             self.task.operators.iter().map(|o| o.pre.len() as u32).collect();
-        let mut queue: Vec<Fact> = self.initial().collect();
         for &fact in &queue {
             reached[self.number(fact)] = true;
         }
         let apply = |o: OpId, reached: &mut [bool], queue: &mut Vec<Fact>| {
             let effects = &self.task.operator(o).eff;
-            if effects.contains(&landmark) {
+            if effects.contains(&avoided) {
                 return;
             }
             for &fact in effects {
@@ -178,6 +183,25 @@ impl<'t> Relaxation<'t> {
                 }
             }
         }
+        reached
+    }
+
+    /// The goals that cannot be reached without making a fact true; where it is true at first, its
+    /// variable has all its other values instead.
+    pub(super) fn goals_that_need(&self, fact: Fact, budget: &mut Budget) -> Vec<Fact> {
+        let mut start: Vec<Fact> = self.initial().filter(|&initial| initial != fact).collect();
+        if start.len() < self.task.variables.len() {
+            let values = self.numbers.values(fact.var).filter(|&value| value != fact.value);
+            start.extend(values.map(|value| Fact::new(fact.var, value)));
+        }
+        budget.spend(self.task.operators.len() as Work);
+        let reached = self.reached_without(fact, start, budget);
+        self.task.goal.iter().copied().filter(|&goal| !reached[self.number(goal)]).collect()
+    }
+
+    /// The facts that cannot be reached without passing a state with the given one.
+    fn only_after(&self, landmark: Fact, budget: &mut Budget) -> Vec<(VarId, Vec<Value>)> {
+        let reached = self.reached_without(landmark, self.initial().collect(), budget);
         let mut after: Vec<(VarId, Vec<Value>)> = Vec::new();
         for fact in self.numbers.facts().filter(|&fact| !reached[self.number(fact)]) {
             match after.last_mut() {

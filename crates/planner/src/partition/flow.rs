@@ -406,7 +406,7 @@ impl PathSearch {
         self.label_costs.clear();
         self.label_costs.extend(network.labels.iter().map(|(_, slots)| {
             let costs = &costs[slots.start as usize..slots.end as usize];
-            costs.iter().copied().fold(f64::INFINITY, f64::min)
+            costs.iter().copied().reduce(f64::min).unwrap_or(0.0)
         }));
         let goal = network.goal();
         let mut relaxed = network.labels.len() + goal;
@@ -442,7 +442,11 @@ impl PathSearch {
         let mut node = goal as u32;
         while node != 0 {
             let (parent, label) = self.parents[node as usize];
-            path.push(network.labels[label as usize].0);
+            let (label, slots) = &network.labels[label as usize];
+            // What is free is of no interest to anyone.
+            if !slots.is_empty() {
+                path.push(*label);
+            }
             node = parent;
         }
         path.sort_unstable();

@@ -38,8 +38,10 @@ pub fn saturate(
         let projection = abstractions.component(p);
         let costs = &mut costs[abstractions.pairs(p)];
         let operators = projection.relevant_operators();
-        let can_gain =
-            |label| projection.label_operators(label).iter().all(|o| leftover[o.index()] > 0);
+        let can_gain = |label| {
+            let operators = projection.label_operators(label);
+            !operators.is_empty() && operators.iter().all(|o| leftover[o.index()] > 0)
+        };
         if !projection.labels().any(can_gain) {
             continue;
         }

@@ -25,6 +25,7 @@ use crate::task::{Cost, Fact, OpId, Task};
 use crate::work::{Budget, SECOND, Work};
 use refine::{Limits, Refinement, Subtask};
 pub use sets::SplitTree;
+pub(super) use sets::Weighed;
 
 /// How much to refine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,8 +124,8 @@ fn component(refinement: Refinement<'_>) -> Component {
     }
     let num_states = refinement.len() as u32;
     let goals = (0..num_states).filter(|&set| refinement.graph.is_goal(set)).collect();
-    let shape =
-        Shape::Cartesian { subgoal: refinement.subtask.goal.clone(), tree: refinement.tree };
+    let subgoal = refinement.subtask.goal.clone();
+    let shape = Shape::Cartesian { tree: refinement.tree, subgoal, counts: false };
     Component::from_groups(shape, num_states, goals, groups)
 }
 

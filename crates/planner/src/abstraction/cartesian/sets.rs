@@ -87,6 +87,14 @@ struct Split {
 
 const LEAF: u32 = 1 << 31;
 
+/// The values of a variable in blocks.
+pub(in crate::abstraction) struct Weighed {
+    pub(in crate::abstraction) var: VarId,
+    pub(in crate::abstraction) domain_size: usize,
+    /// Each value is in one block; each block has a weight.
+    pub(in crate::abstraction) blocks: Vec<(Vec<Value>, u32)>,
+}
+
 /// Where in the tree each set hangs: the split and the side.
 pub(super) type Place = (u32, usize);
 
@@ -159,6 +167,32 @@ impl SplitTree {
             self.splits[parent as usize].next[side] = split;
         }
         [(split, 0), (split, 1)]
+    }
+
+    /// The tree of a product: the number of a state's set is the sum of what its values weigh.
+    pub(in crate::abstraction) fn product(variables: &[Weighed]) -> SplitTree {
+        let mut tree = SplitTree::default();
+        tree.grow(variables, 0);
+        tree
+    }
+
+    /// Adds the tree below a set, parents before children; where it begins.
+    fn grow(&mut self, variables: &[Weighed], set: u32) -> u32 {
+        let Some((first, rest)) = variables.split_first() else { return LEAF | set };
+        let [others @ .., (_, last)] = &first.blocks[..] else { return LEAF | set };
+        let (mut top, mut above) = (None, None);
+        for (values, weight) in others {
+            let split = self.split((0, 0), above, first.var, (values, first.domain_size));
+            let [place, (wanted, side)] = split;
+            top = top.or(Some(place.0));
+            above = Some(place);
+            self.splits[wanted as usize].next[side] = self.grow(rest, set + weight);
+        }
+        let below = self.grow(rest, set + last);
+        if let Some((split, side)) = above {
+            self.splits[split as usize].next[side] = below;
+        }
+        top.unwrap_or(below)
     }
 
     /// Bytes of heap memory.
