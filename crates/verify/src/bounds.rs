@@ -5,7 +5,6 @@
 //! If no operator uses more in all tables together than it costs, the sum of the entries of a state
 //! is at most the cost of any plan from there.
 
-use std::io::Read;
 use std::ops::Range;
 
 use crate::components::Component;
@@ -32,10 +31,10 @@ pub(crate) struct Bound {
 
 impl Bound {
     /// Reads a bound and checks that it is one.
-    pub(crate) fn read<R: Read>(
+    pub(crate) fn read(
         task: &Task,
         components: &[Component],
-        input: &mut Numbers<R>,
+        input: &mut Numbers<'_>,
     ) -> Result<Bound, String> {
         let (scale, divisor) = (input.number()?, input.number()?);
         if !(1..LARGEST_ENTRY).contains(&scale) || !(1..LARGEST_ENTRY).contains(&divisor) {
@@ -137,7 +136,7 @@ fn add_use(
         return Err("the entry of a default value is not 0".into());
     }
     let dearest = |facts: &[Fact]| dearest(task, table, facts.iter().copied());
-    if task.axioms.iter().any(|a| table[task.number(a.head)] > dearest(&a.condition)) {
+    if task.axioms.iter().any(|(_, a)| table[task.number(a.fact)] > dearest(&a.condition)) {
         return Err("the entry of a derived fact is above those of an axiom".into());
     }
     for (o, operator) in task.operators.iter().enumerate() {

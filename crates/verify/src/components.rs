@@ -4,7 +4,6 @@
 //! of a variable, and a state's abstract state is the leaf where it ends up.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::iter;
 use std::rc::Rc;
 
@@ -54,7 +53,7 @@ struct Label {
 
 impl Tree {
     /// Reads a projection: leaves are ordered with the last variable fastest.
-    pub(crate) fn projection<R: Read>(task: &Task, input: &mut Numbers<R>) -> Result<Self, String> {
+    pub(crate) fn projection(task: &Task, input: &mut Numbers<'_>) -> Result<Tree, String> {
         let mut vars = Vec::new();
         for _ in 0..input.below(task.sizes.len() + 1, "variable")? {
             vars.push(input.below(task.sizes.len(), "variable")?);
@@ -73,11 +72,11 @@ impl Tree {
             }
             width *= size;
         }
-        Tree::new(task, vars, splits, next, width)
+        Tree { vars, splits, next, is_goal: vec![false; width], steps: Vec::new() }.complete(task)
     }
 
     /// Reads a Cartesian component: each split sends wanted values one way, others another way.
-    pub(crate) fn cartesian<R: Read>(task: &Task, input: &mut Numbers<R>) -> Result<Self, String> {
+    pub(crate) fn cartesian(task: &Task, input: &mut Numbers<'_>) -> Result<Tree, String> {
         let count = input.below(MOST_NODES, "split")?;
         let (mut splits, mut next, mut has_parent) = (Vec::new(), Vec::new(), Vec::new());
         for s in 0..count {
@@ -109,16 +108,13 @@ impl Tree {
         vars.dedup();
         let place = |var| vars.partition_point(|&other| other < var);
         splits.iter_mut().for_each(|split| split.var = place(split.var));
-        Tree::new(task, vars, splits, next, count + 1)
+        let is_goal = vec![false; count + 1];
+        Tree { vars, splits, next, is_goal, steps: Vec::new() }.complete(task)
     }
 
-    fn new(
-        task: &Task,
-        vars: Vec<usize>,
-        splits: Vec<Split>,
-        next: Vec<u32>,
-        leaves: usize,
-    ) -> Result<Tree, String> {
+    /// Finds out where operators lead, and where goals are.
+    fn complete(mut self, task: &Task) -> Result<Tree, String> {
+        let vars = &self.vars;
         if vars.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Err("variables that are not in ascending order".into());
         }
@@ -126,26 +122,24 @@ impl Tree {
             return Err(format!("a component with the derived variable {var}"));
         }
         let all: Values = vars.iter().map(|&var| (0..task.sizes[var]).collect()).collect();
-        let goal = inside(&vars, &task.goal);
-        let labels = labels(task, &vars);
-        let mut tree = Tree { vars, splits, next, is_goal: vec![false; leaves], steps: Vec::new() };
-        for leaf in tree.leaves(restrict(&all, &goal)).map(|(leaf, _)| leaf).collect::<Vec<_>>() {
-            tree.is_goal[leaf] = true;
+        let goals = self.leaves(restrict(&all, &inside(vars, &task.goal)));
+        for goal in goals.map(|(leaf, _)| leaf).collect::<Vec<_>>() {
+            self.is_goal[goal] = true;
         }
         let mut count = 0;
-        for (label, operators) in labels {
+        for (label, operators) in labels(task, &self.vars) {
             let mut steps = Vec::new();
-            for (from, before) in tree.leaves(restrict(&all, &label.pre)) {
-                let to = tree.leaves(label.after(&before)).map(|(to, _)| to);
+            for (from, before) in self.leaves(restrict(&all, &label.pre)) {
+                let to = self.leaves(label.after(&before)).map(|(to, _)| to);
                 steps.extend(to.filter(|&to| to != from).map(|to| (from as u32, to as u32)));
                 if count + steps.len() > MOST_STEPS {
                     return Err("a component with too many transitions".into());
                 }
             }
             count += steps.len();
-            tree.steps.push((operators, steps));
+            self.steps.push((operators, steps));
         }
-        Ok(tree)
+        Ok(self)
     }
 
     /// The leaf where a state ends up.

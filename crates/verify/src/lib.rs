@@ -22,7 +22,7 @@ use stream::Numbers;
 use task::Task;
 
 /// What a certificate proves of a task.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// The least cost of a plan; `None` if there is no plan.
     pub cost: Option<u64>,
@@ -60,11 +60,9 @@ pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
     let mut checker = Checker {
         task: &task,
         input: Numbers::new(certificate),
-        cost: None,
-        plan: Vec::new(),
+        verdict: Verdict::default(),
         components: Vec::new(),
         bounds: HashMap::new(),
-        num_bounds: 0,
         listed: 0,
         states: States::new(&task),
         g: Vec::new(),
@@ -75,37 +73,20 @@ pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
     read.map_err(refuse(format!("certificate, byte {}", checker.input.offset)))?;
     let checked = checker.check_successors();
     checked.map_err(|(state, reason)| refuse(format!("state {state}"))(reason))?;
-    Ok(Verdict {
-        cost: checker.cost,
-        states: checker.states.len(),
-        closed: checker.is_closed.iter().filter(|closed| **closed).count(),
-        bounds: checker.num_bounds,
-        plan: checker.plan,
-    })
+    Ok(checker.verdict)
 }
 
 const MAGIC: &[u8] = b"apportion certificate 1\n";
 /// Sums of costs stay below this.
 const MOST: u64 = 1 << 62;
 
-/// What a record is; from [`STEP`] on it is a state, and the operator that leads to it.
-const END: u64 = 0;
-const PROJECTION: u64 = 1;
-const CARTESIAN: u64 = 2;
-const FACTS: u64 = 3;
-const BOUND: u64 = 4;
-const STATE: u64 = 5;
-const STEP: u64 = 6;
-
-struct Checker<'t, R: Read> {
+struct Checker<'t> {
     task: &'t Task,
-    input: Numbers<R>,
-    /// No plan is to be cheaper; `None` is ∞.
-    cost: Option<u64>,
-    plan: Vec<usize>,
+    input: Numbers<'t>,
+    /// What is claimed, until it has been checked.
+    verdict: Verdict,
     components: Vec<Component>,
     bounds: HashMap<u64, Bound>,
-    num_bounds: usize,
     /// How many states were listed, some of them perhaps several times.
     listed: u64,
     states: States,
@@ -116,7 +97,7 @@ struct Checker<'t, R: Read> {
     parent: usize,
 }
 
-impl<R: Read> Checker<'_, R> {
+impl Checker<'_> {
     /// Reads everything; all that can be checked record by record is checked.
     fn read(&mut self) -> Result<(), String> {
         let task = self.task;
@@ -128,37 +109,37 @@ impl<R: Read> Checker<'_, R> {
         if self.input.number()? != task.fingerprint {
             return Err("this is the certificate of another task".into());
         }
-        self.cost = match self.input.number()? {
+        self.verdict.cost = match self.input.number()? {
             0 => None,
             cost if cost < MOST => Some(cost - 1),
             cost => return Err(format!("a cost of {cost}")),
         };
-        if self.cost.is_some() {
+        if self.verdict.cost.is_some() {
             self.read_plan()?;
         }
         let (mut values, mut child) = (task.initial.clone(), task.initial.clone());
         loop {
             let input = &mut self.input;
             match input.number()? {
-                END => break,
-                PROJECTION => self.components.push(Component::Tree(Tree::projection(task, input)?)),
-                CARTESIAN => self.components.push(Component::Tree(Tree::cartesian(task, input)?)),
-                FACTS => self.components.push(Component::Facts),
-                BOUND => {
+                0 => break,
+                1 => self.components.push(Component::Tree(Tree::projection(task, input)?)),
+                2 => self.components.push(Component::Tree(Tree::cartesian(task, input)?)),
+                3 => self.components.push(Component::Facts),
+                4 => {
                     let number = input.number()?;
                     let bound = Bound::read(task, &self.components, input)
                         .map_err(|what| format!("bound {number}: {what}"))?;
-                    self.num_bounds += 1;
+                    self.verdict.bounds += 1;
                     self.bounds.insert(number, bound);
                 }
-                STATE => {
+                5 => {
                     for var in (0..task.sizes.len()).filter(|&var| task.defaults[var].is_none()) {
                         child[var] = input.below(task.sizes[var] as usize, "value")? as u32;
                     }
                     let (g, status) = (input.number()?, input.number()?);
                     self.list(&child, g, status)?;
                 }
-                step => self.read_step(step - STEP, &mut values, &mut child)?,
+                step => self.read_step(step - 6, &mut values, &mut child)?,
             }
         }
         if self.input.number()? != self.listed {
@@ -180,12 +161,12 @@ impl<R: Read> Checker<'_, R> {
             task.apply(op, &before, &mut state);
             task.derive(&mut state);
             cost = cost.saturating_add(task.operators[op].cost);
-            self.plan.push(op);
+            self.verdict.plan.push(op);
         }
         if !task::holds(&task.goal, &state) {
             return Err("the plan does not reach the goal".into());
         }
-        match self.cost {
+        match self.verdict.cost {
             Some(claimed) if claimed == cost => Ok(()),
             _ => Err(format!("the plan costs {cost}, which is not what is claimed")),
         }
@@ -218,7 +199,7 @@ impl<R: Read> Checker<'_, R> {
             return Err("a state at a cost that is too large".into());
         }
         self.listed += 1;
-        let needed = self.cost.map(|cost| cost.saturating_sub(g));
+        let needed = self.verdict.cost.map(|cost| cost.saturating_sub(g));
         // Closed states are looked at later; bound 0 is 0 everywhere.
         if status > 0 && (status > 1 || needed != Some(0)) {
             let number = status - 1;
@@ -249,7 +230,9 @@ impl<R: Read> Checker<'_, R> {
         for state in (0..g.len()).filter(|&state| self.is_closed[state]) {
             self.states.unpack(state, &mut values);
             task.derive(&mut values);
-            if task::holds(&task.goal, &values) && self.cost.is_none_or(|cost| g[state] < cost) {
+            if task::holds(&task.goal, &values)
+                && self.verdict.cost.is_none_or(|cost| g[state] < cost)
+            {
                 return Err((state, format!("is closed and a goal at cost {}", g[state])));
             }
             for op in task.candidates(&values) {
@@ -267,7 +250,9 @@ impl<R: Read> Checker<'_, R> {
                 };
                 return Err((state, format!("its successor by operator {op} {wrong}")));
             }
+            self.verdict.closed += 1;
         }
+        self.verdict.states = g.len();
         Ok(())
     }
 }

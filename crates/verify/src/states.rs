@@ -9,8 +9,8 @@ use crate::task::Task;
 pub(crate) struct States {
     /// By variable the word, the shift and the mask of its value; none if it is derived.
     fields: Vec<Option<(usize, u32, u64)>>,
-    words: usize,
     packed: Vec<u64>,
+    key: Vec<u64>,
     /// The states by a hash of their words; one whose place is taken is at the next free number.
     places: HashMap<u64, u32>,
     hasher: RandomState,
@@ -32,17 +32,17 @@ impl States {
             fields.push(Some((words - 1, used % u64::BITS, (1 << bits) - 1)));
             used += bits;
         }
-        let (places, hasher) = (HashMap::new(), RandomState::new());
-        States { fields, words, packed: Vec::new(), places, hasher }
+        let (packed, places) = (Vec::new(), HashMap::new());
+        States { fields, packed, key: vec![0; words], places, hasher: RandomState::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.packed.len() / self.words
+        self.packed.len() / self.key.len()
     }
 
     /// Writes the values of a state's variables that are not derived.
     pub(crate) fn unpack(&self, state: usize, values: &mut [u32]) {
-        let packed = &self.packed[state * self.words..];
+        let packed = &self.packed[state * self.key.len()..];
         for (value, field) in values.iter_mut().zip(&self.fields) {
             if let &Some((word, shift, mask)) = field {
                 *value = (packed[word] >> shift & mask) as u32;
@@ -50,22 +50,17 @@ impl States {
         }
     }
 
-    /// The number of a state; if it is not there, the place where it belongs, and its words stand
-    /// behind those of all others.
+    /// The number of a state, or the place where it belongs; its words stand in `key`.
     fn look_up(&mut self, values: &[u32]) -> Result<usize, u64> {
-        let end = self.packed.len();
-        self.packed.resize(end + self.words, 0);
-        let (others, words) = self.packed.split_at_mut(end);
+        self.key.fill(0);
         for (&value, field) in values.iter().zip(&self.fields) {
             if let &Some((word, shift, _)) = field {
-                words[word] |= u64::from(value) << shift;
+                self.key[word] |= u64::from(value) << shift;
             }
         }
-        let mut place = self.hasher.hash_one(&*words);
+        let mut place = self.hasher.hash_one(&self.key);
         while let Some(&state) = self.places.get(&place) {
-            let first = state as usize * self.words;
-            if others[first..first + self.words] == *words {
-                self.packed.truncate(end);
+            if self.packed[state as usize * self.key.len()..].starts_with(&self.key) {
                 return Ok(state as usize);
             }
             place = place.wrapping_add(1);
@@ -75,15 +70,14 @@ impl States {
 
     /// The number of a state, if it is listed.
     pub(crate) fn find(&mut self, values: &[u32]) -> Option<usize> {
-        let found = self.look_up(values);
-        self.packed.truncate(self.packed.len() - if found.is_err() { self.words } else { 0 });
-        found.ok()
+        self.look_up(values).ok()
     }
 
     /// The number of a state, which is the next one if it is new.
     pub(crate) fn insert(&mut self, values: &[u32]) -> Result<usize, String> {
         self.look_up(values).or_else(|place| {
-            let state = u32::try_from(self.len() - 1).map_err(|_| "more states than fit")?;
+            let state = u32::try_from(self.len()).map_err(|_| "more states than fit")?;
+            self.packed.extend_from_slice(&self.key);
             self.places.insert(place, state);
             Ok(state as usize)
         })

@@ -161,7 +161,8 @@ impl Argument {
                 task.operator_ids().filter(|&o| task.operator(o).is_applicable(&state));
             open.extend(applicable.map(|op| task.successor(&state, op)));
             self.reasons.insert(state.clone(), Reason::Closed(self.closed.len()));
-            self.closed.push((state, g));
+            // Where there is no plan, costs do not count.
+            self.closed.push((state, self.cost.map_or(0, |_| g)));
         }
         let bounds = std::mem::take(&mut self.bounds).into_iter().enumerate();
         let mut kept: Vec<(usize, Bound)> =
