@@ -5,7 +5,7 @@
 //! If no operator uses more in all tables together than it costs, the sum of the entries of a state
 //! is at most the cost of any plan from there.
 
-use std::ops::Range;
+use std::rc::Rc;
 
 use crate::components::Component;
 use crate::stream::Numbers;
@@ -18,11 +18,8 @@ const LARGEST_ENTRY: u64 = 1 << 40;
 const MOST_PARTS: usize = 1 << 20;
 
 /// A lower bound on the cost of plans from any state.
-#[derive(Default)]
 pub(crate) struct Bound {
-    /// Components with the places of their tables.
-    parts: Vec<(usize, Range<usize>)>,
-    entries: Vec<u64>,
+    parts: Vec<(Rc<Component>, Vec<u64>)>,
     /// A cost of 1 is so many parts …
     scale: u64,
     /// … after costs were divided by this.
@@ -33,32 +30,31 @@ impl Bound {
     /// Reads a bound and checks that it is one.
     pub(crate) fn read(
         task: &Task,
-        components: &[Component],
+        components: &[Rc<Component>],
         input: &mut Numbers<'_>,
     ) -> Result<Bound, String> {
         let (scale, divisor) = (input.number()?, input.number()?);
         if !(1..LARGEST_ENTRY).contains(&scale) || !(1..LARGEST_ENTRY).contains(&divisor) {
             return Err("a scale or a divisor that is 0 or too large".into());
         }
-        let mut bound = Bound { scale, divisor, ..Bound::default() };
-        let mut used = vec![0u64; task.operators.len()];
+        let (mut parts, mut used) = (Vec::new(), vec![0u64; task.operators.len()]);
         for _ in 0..input.below(MOST_PARTS, "part")? {
             let c = input.below(components.len(), "component")?;
-            let first = bound.entries.len();
-            let len = match &components[c] {
+            let len = match &*components[c] {
                 Component::Tree(tree) => tree.is_goal.len(),
                 Component::Facts => task.num_facts(),
             };
+            let mut table = Vec::new();
             for _ in 0..len {
-                bound.entries.push(match input.number()? {
+                table.push(match input.number()? {
                     0 => INFINITY,
                     entry if entry <= LARGEST_ENTRY => entry - 1,
                     entry => return Err(format!("the entry {entry}")),
                 });
             }
-            add_use(task, &components[c], &bound.entries[first..], &mut used)
-                .map_err(|what| format!("component {c}: {what}"))?;
-            bound.parts.push((c, first..bound.entries.len()));
+            let used = add_use(task, &components[c], &table, &mut used);
+            used.map_err(|what| format!("component {c}: {what}"))?;
+            parts.push((Rc::clone(&components[c]), table));
         }
         for (o, (operator, used)) in task.operators.iter().zip(used).enumerate() {
             let cost = operator.cost;
@@ -67,20 +63,14 @@ impl Bound {
                 return Err(format!("operator {o} costs {cost}, but {used} of it are used"));
             }
         }
-        Ok(bound)
+        Ok(Bound { parts, scale, divisor })
     }
 
     /// Whether plans from a state cost at least so much; costs are integers. `None` is ∞.
-    pub(crate) fn is_at_least(
-        &self,
-        task: &Task,
-        components: &[Component],
-        state: &[u32],
-        cost: Option<u64>,
-    ) -> bool {
+    pub(crate) fn is_at_least(&self, task: &Task, state: &[u32], cost: Option<u64>) -> bool {
         let mut sum = 0u64;
-        for (c, range) in &self.parts {
-            match entry(task, &components[*c], &self.entries[range.clone()], state) {
+        for (component, table) in &self.parts {
+            match entry(task, component, table, state) {
                 INFINITY => return true,
                 entry => sum += entry,
             }
@@ -108,19 +98,14 @@ fn entry(task: &Task, component: &Component, table: &[u64], state: &[u32]) -> u6
 }
 
 /// Adds what each operator uses of a table; refuses tables that no costs can justify.
-fn add_use(
-    task: &Task,
-    component: &Component,
-    table: &[u64],
-    used: &mut [u64],
-) -> Result<(), String> {
+fn add_use(task: &Task, view: &Component, table: &[u64], used: &mut [u64]) -> Result<(), String> {
     let mut add = |operators: &[u32], drop: Option<u64>| {
         let none = || format!("operator {} leads from ∞ to a number", operators[0]);
         let drop = drop.ok_or_else(none)?;
         operators.iter().for_each(|&o| used[o as usize] += drop);
         Ok::<(), String>(())
     };
-    if let Component::Tree(tree) = component {
+    if let Component::Tree(tree) = view {
         if let Some(goal) = (0..table.len()).find(|&leaf| tree.is_goal[leaf] && table[leaf] != 0) {
             return Err(format!("the entry of goal {goal} is not 0"));
         }

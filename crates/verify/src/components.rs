@@ -11,7 +11,7 @@ use crate::stream::Numbers;
 use crate::task::{Effect, Fact, Task};
 
 /// Limits of what is stored of one component.
-const MOST_NODES: usize = 1 << 26;
+const MOST_NODES: usize = 1 << 25;
 const MOST_STEPS: usize = 1 << 27;
 
 /// A way to look at states.
@@ -53,7 +53,7 @@ struct Label {
 
 impl Tree {
     /// Reads a projection: leaves are ordered with the last variable fastest.
-    pub(crate) fn projection(task: &Task, input: &mut Numbers<'_>) -> Result<Tree, String> {
+    pub(crate) fn projection(task: &Task, input: &mut Numbers<'_>) -> Result<Component, String> {
         let mut vars = Vec::new();
         for _ in 0..input.below(task.sizes.len() + 1, "variable")? {
             vars.push(input.below(task.sizes.len(), "variable")?);
@@ -76,7 +76,7 @@ impl Tree {
     }
 
     /// Reads a Cartesian component: each split sends wanted values one way, others another way.
-    pub(crate) fn cartesian(task: &Task, input: &mut Numbers<'_>) -> Result<Tree, String> {
+    pub(crate) fn cartesian(task: &Task, input: &mut Numbers<'_>) -> Result<Component, String> {
         let count = input.below(MOST_NODES, "split")?;
         let (mut splits, mut next, mut has_parent) = (Vec::new(), Vec::new(), Vec::new());
         for s in 0..count {
@@ -113,7 +113,7 @@ impl Tree {
     }
 
     /// Finds out where operators lead, and where goals are.
-    fn complete(mut self, task: &Task) -> Result<Tree, String> {
+    fn complete(mut self, task: &Task) -> Result<Component, String> {
         let vars = &self.vars;
         if vars.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Err("variables that are not in ascending order".into());
@@ -139,7 +139,7 @@ impl Tree {
             count += steps.len();
             self.steps.push((operators, steps));
         }
-        Ok(self)
+        Ok(Component::Tree(self))
     }
 
     /// The leaf where a state ends up.

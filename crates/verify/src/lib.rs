@@ -14,6 +14,7 @@ mod task;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
+use std::rc::Rc;
 
 use bounds::Bound;
 use components::{Component, Tree};
@@ -85,7 +86,7 @@ struct Checker<'t> {
     input: Numbers<'t>,
     /// What is claimed, until it has been checked.
     verdict: Verdict,
-    components: Vec<Component>,
+    components: Vec<Rc<Component>>,
     bounds: HashMap<u64, Bound>,
     /// How many states were listed, some of them perhaps several times.
     listed: u64,
@@ -122,9 +123,9 @@ impl Checker<'_> {
             let input = &mut self.input;
             match input.number()? {
                 0 => break,
-                1 => self.components.push(Component::Tree(Tree::projection(task, input)?)),
-                2 => self.components.push(Component::Tree(Tree::cartesian(task, input)?)),
-                3 => self.components.push(Component::Facts),
+                1 => self.components.push(Rc::new(Tree::projection(task, input)?)),
+                2 => self.components.push(Rc::new(Tree::cartesian(task, input)?)),
+                3 => self.components.push(Rc::new(Component::Facts)),
                 4 => {
                     let number = input.number()?;
                     let bound = Bound::read(task, &self.components, input)
@@ -206,7 +207,7 @@ impl Checker<'_> {
             let bound = self.bounds.get(&number).filter(|_| number > 0);
             let bound =
                 bound.ok_or_else(|| format!("bound {number} is not there or not enough"))?;
-            if !bound.is_at_least(self.task, &self.components, state, needed) {
+            if !bound.is_at_least(self.task, state, needed) {
                 let needed = needed.map_or("∞".to_string(), |needed| needed.to_string());
                 return Err(format!("bound {number} is not {needed} at the state listed here"));
             }
