@@ -31,7 +31,7 @@ pub(crate) struct Tree {
     /// By leaf, whether some goal state ends up there.
     pub(crate) is_goal: Vec<bool>,
     /// Transitions from one leaf to another, with the operators that have them.
-    pub(crate) steps: Vec<(Vec<u32>, Vec<(u32, u32)>)>,
+    pub(crate) steps: Vec<(Vec<u32>, Vec<Step>)>,
 }
 
 /// A node that asks for a variable of those: `next[first + value]` is the node below it.
@@ -39,6 +39,8 @@ struct Split {
     var: usize,
     first: usize,
 }
+
+type Step = (u32, u32);
 
 /// The values that each variable of a component may have.
 type Values = Vec<Rc<[u32]>>;
