@@ -1,5 +1,6 @@
 //! Certificates as pseudo-Boolean proofs: the public checker VeriPB accepts them, and no wrong one.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -159,7 +160,50 @@ fn the_invariant_is_defined_twice_the_same_way() {
             let primed: Vec<String> = now.split(' ').map(upper).collect();
             assert_eq!(primed.join(" "), *after);
         }
+        assert_definitions(now);
     }
+}
+
+/// A constraint: coefficients with literals, and the degree.
+fn parse(line: &str) -> (Vec<(u64, &str)>, u64) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (terms, rest) = words.split_at(words.len() - 3);
+    assert_eq!((rest[0], rest[2]), (">=", ";"));
+    let terms = terms.chunks(2).map(|pair| (pair[0].parse().unwrap(), pair[1])).collect();
+    (terms, rest[1].parse().unwrap())
+}
+
+/// Fails unless constraints do nothing but define variables, one after the other.
+fn assert_definitions(lines: &[&str]) {
+    let mut known = BTreeSet::new();
+    let mut lines = lines.iter().map(|line| parse(line));
+    while let Some((then, degree)) = lines.next() {
+        let gate = then[0].1.strip_prefix('~').expect("from the variable to the constraint");
+        for (_, literal) in &then[1..] {
+            let var = literal.trim_start_matches('~');
+            assert!(var.starts_with(['v', 'g']) || known.contains(var), "{gate} by {var}");
+        }
+        assert!(!gate.starts_with(['v', 'g', 'o', 'u']) && known.insert(gate), "{gate} twice");
+        assert_eq!(then[0].0, degree);
+        let negated = |literal: &str| match literal.strip_prefix('~') {
+            Some(var) => var.to_string(),
+            None => format!("~{literal}"),
+        };
+        if gate == "inv" {
+            for (_, literal) in &then[1..] {
+                let each = lines.next().unwrap();
+                assert_eq!(each, (vec![(1, &negated(literal)[..]), (1, gate)], 1));
+            }
+            continue;
+        }
+        let (only_then, rest) = lines.next().unwrap();
+        let total: u64 = then[1..].iter().map(|(coefficient, _)| coefficient).sum();
+        assert_eq!((only_then[0], rest), ((rest, gate), (total + 1).saturating_sub(degree)));
+        let flipped = then[1..].iter().map(|(c, literal)| (*c, negated(literal)));
+        let others = only_then[1..].iter().map(|(c, literal)| (*c, literal.to_string()));
+        assert!(flipped.eq(others), "{gate}");
+    }
+    assert!(known.contains("inv"));
 }
 
 #[test]
