@@ -189,6 +189,13 @@ impl HeuristicArgs {
         self.heuristic.as_text()
     }
 
+    /// Has `auto` stay with projections.
+    pub(crate) fn use_projections(&mut self) {
+        if self.heuristic == Name::Auto {
+            self.options.among.components.get_or_insert(vec![Kind::Patterns]);
+        }
+    }
+
     /// Builds the heuristic for a task; may take time (projections, tables, models).
     ///
     /// `resources` are those of the whole process; `note` is told what had to be left out.

@@ -29,7 +29,7 @@ const USED_BY: [(&str, &[Name]); 13] = [
 /// Options that a command has a use for only under a condition on others: command, options, whether
 /// the condition holds, and what it asks for.
 type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
-const CONDITIONS: [Condition; 8] = [
+const CONDITIONS: [Condition; 10] = [
     (
         "plan",
         &["train-share"],
@@ -41,6 +41,13 @@ const CONDITIONS: [Condition; 8] = [
         &["train-share", "seed"],
         |given| given.is_random(),
         "a model that is trained: --model self",
+    ),
+    ("plan", &["certificate-format"], |given| given.has("certificate"), "a --certificate to write"),
+    (
+        "plan",
+        &["certificate-format"],
+        |given| given.value("certificate-format") != Some("veripb") || given.is_of_projections(),
+        "projections if it is veripb: neither hmax, lmcut nor Cartesian abstractions",
     ),
     ("plan", &["eager"], |given| given.value("use") != Some("stored"), "--use every-state"),
     ("evaluate", &["eager"], |given| given.value("use") != Some("stored"), "--use every-state"),
@@ -126,6 +133,12 @@ impl Given<'_> {
     fn is_random(&self) -> bool {
         let takes_file = self.value("model").is_some_and(|model| model != "self");
         self.heuristics().contains(&Auto) || !takes_file || self.has("continue-training")
+    }
+
+    /// Whether the bounds are those of projections, or blind.
+    fn is_of_projections(&self) -> bool {
+        !self.heuristics().iter().any(|name| matches!(name, Name::Hmax | Name::Lmcut))
+            && !self.values("components").any(|kind| kind == "cartesian")
     }
 
     fn error(&self, message: String) -> clap::Error {
@@ -223,6 +236,7 @@ mod tests {
             "time-limit",
             "memory-limit",
             "certificate",
+            "certificate-format",
             "certified",
             "plan-file",
             "json",
@@ -245,6 +259,11 @@ mod tests {
             "plan x.sas --heuristic lcp --model m --train-share 0.1 --time-limit 1s",
             "plan x.sas --heuristic lcp --model m --seed 3",
             "plan x.sas --heuristic lcp --use stored --eager",
+            "plan x.sas --certificate-format veripb",
+            "plan x.sas --certified --certificate-format veripb",
+            "plan x.sas --certificate p --certificate-format veripb --heuristic hmax",
+            "plan x.sas --certificate p --certificate-format veripb --heuristic lmcut",
+            "plan x.sas --certificate p --certificate-format veripb --components cartesian",
             "evaluate x.sas --heuristics blind --seed 3",
             "evaluate x.sas --heuristics scp --gzocp-time 1s",
             "evaluate x.sas --heuristics lcp --train-share 0.1",

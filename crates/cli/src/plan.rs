@@ -74,10 +74,14 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     let input = args.task.read(&|| run.reached())?;
     let task = &input.task;
     run.note(|report| report.set_task(task));
+    args.certificate.check(task)?;
 
     run.enter(Phase::Preprocess);
-    let mut heuristic =
-        args.heuristic.build(task, &run.resources(), &mut |note| run.remark(note))?;
+    let mut heuristic = args.heuristic.clone();
+    if args.certificate.is_pseudo_boolean() {
+        heuristic.use_projections();
+    }
+    let mut heuristic = heuristic.build(task, &run.resources(), &mut |note| run.remark(note))?;
 
     run.enter(Phase::Search);
     let mut progress = |statistics: &Statistics| run.progress(statistics);

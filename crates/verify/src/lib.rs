@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod components;
 mod states;
 mod stream;
 mod task;
@@ -13,14 +14,16 @@ mod task;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
+use std::rc::Rc;
 
-use bounds::{Bound, Component};
+use bounds::Bound;
+use components::{Component, Tree};
 use states::States;
 use stream::Numbers;
 use task::Task;
 
 /// What a certificate proves of a task.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// The least cost of a plan; `None` if there is no plan.
     pub cost: Option<u64>,
@@ -55,70 +58,47 @@ impl std::error::Error for Refusal {}
 pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
     let refuse = |place: String| move |reason: String| Refusal { place, reason };
     let task = Task::read(task).map_err(refuse("task".into()))?;
-    let mut checker = Checker::new(&task, certificate);
+    let mut checker = Checker {
+        task: &task,
+        input: Numbers::new(certificate),
+        verdict: Verdict::default(),
+        components: Vec::new(),
+        bounds: HashMap::new(),
+        listed: 0,
+        states: States::new(&task),
+        g: Vec::new(),
+        is_closed: Vec::new(),
+        parent: 0,
+    };
     let read = checker.read();
     read.map_err(refuse(format!("certificate, byte {}", checker.input.offset)))?;
-    checker.check_successors().map_err(|(state, reason)| refuse(format!("state {state}"))(reason))
+    let checked = checker.check_successors();
+    checked.map_err(|(state, reason)| refuse(format!("state {state}"))(reason))?;
+    Ok(checker.verdict)
 }
 
 const MAGIC: &[u8] = b"apportion certificate 1\n";
 /// Sums of costs stay below this.
 const MOST: u64 = 1 << 62;
 
-/// What a record is; from [`STEP`] on it is a state, and the operator that leads to it.
-const END: u64 = 0;
-const PROJECTION: u64 = 1;
-const CARTESIAN: u64 = 2;
-const FACTS: u64 = 3;
-const BOUND: u64 = 4;
-const STATE: u64 = 5;
-const STEP: u64 = 6;
-
-struct Checker<'t, R: Read> {
+struct Checker<'t> {
     task: &'t Task,
-    input: Numbers<R>,
-    /// No plan is to be cheaper; `None` is ∞.
-    cost: Option<u64>,
-    plan: Vec<usize>,
-    components: Vec<Component>,
+    input: Numbers<'t>,
+    /// What is claimed, until it has been checked.
+    verdict: Verdict,
+    components: Vec<Rc<Component>>,
     bounds: HashMap<u64, Bound>,
-    num_bounds: usize,
     /// How many states were listed, some of them perhaps several times.
     listed: u64,
     states: States,
     /// By state: at what cost it is claimed to be reached, and whether it is closed.
     g: Vec<u64>,
     is_closed: Vec<bool>,
-    /// The state that others are reached from, with all values; the first one counts from 0.
-    parent: Option<usize>,
-    values: Vec<u32>,
-    /// The state that is being listed.
-    child: Vec<u32>,
-    packed: Vec<u64>,
+    /// The state that another was reached from last.
+    parent: usize,
 }
 
-impl<'t, R: Read> Checker<'t, R> {
-    fn new(task: &'t Task, certificate: R) -> Checker<'t, R> {
-        let states = States::new(task);
-        Checker {
-            task,
-            input: Numbers::new(certificate),
-            cost: None,
-            plan: Vec::new(),
-            components: Vec::new(),
-            bounds: HashMap::new(),
-            num_bounds: 0,
-            listed: 0,
-            packed: vec![0; states.words],
-            states,
-            g: Vec::new(),
-            is_closed: Vec::new(),
-            parent: None,
-            values: task.initial.clone(),
-            child: task.initial.clone(),
-        }
-    }
-
+impl Checker<'_> {
     /// Reads everything; all that can be checked record by record is checked.
     fn read(&mut self) -> Result<(), String> {
         let task = self.task;
@@ -127,32 +107,40 @@ impl<'t, R: Read> Checker<'t, R> {
                 return Err("this is no certificate".into());
             }
         }
-        if self.input.number()? != self.task.fingerprint {
+        if self.input.number()? != task.fingerprint {
             return Err("this is the certificate of another task".into());
         }
-        self.cost = match self.input.number()? {
+        self.verdict.cost = match self.input.number()? {
             0 => None,
             cost if cost < MOST => Some(cost - 1),
             cost => return Err(format!("a cost of {cost}")),
         };
-        if self.cost.is_some() {
+        if self.verdict.cost.is_some() {
             self.read_plan()?;
         }
+        let (mut values, mut child) = (task.initial.clone(), task.initial.clone());
         loop {
-            match self.input.number()? {
-                END => break,
-                PROJECTION => self.components.push(Component::projection(task, &mut self.input)?),
-                CARTESIAN => self.components.push(Component::cartesian(task, &mut self.input)?),
-                FACTS => self.components.push(Component::Facts),
-                BOUND => {
-                    let number = self.input.number()?;
-                    let bound = Bound::read(task, &self.components, &mut self.input)
+            let input = &mut self.input;
+            match input.number()? {
+                0 => break,
+                1 => self.components.push(Rc::new(Tree::projection(task, input)?)),
+                2 => self.components.push(Rc::new(Tree::cartesian(task, input)?)),
+                3 => self.components.push(Rc::new(Component::Facts)),
+                4 => {
+                    let number = input.number()?;
+                    let bound = Bound::read(task, &self.components, input)
                         .map_err(|what| format!("bound {number}: {what}"))?;
-                    self.num_bounds += 1;
+                    self.verdict.bounds += 1;
                     self.bounds.insert(number, bound);
                 }
-                STATE => self.read_state()?,
-                step => self.read_step(step - STEP)?,
+                5 => {
+                    for var in (0..task.sizes.len()).filter(|&var| task.defaults[var].is_none()) {
+                        child[var] = input.below(task.sizes[var] as usize, "value")? as u32;
+                    }
+                    let (g, status) = (input.number()?, input.number()?);
+                    self.list(&child, g, status)?;
+                }
+                step => self.read_step(step - 6, &mut values, &mut child)?,
             }
         }
         if self.input.number()? != self.listed {
@@ -164,8 +152,7 @@ impl<'t, R: Read> Checker<'t, R> {
     /// Executes the plan.
     fn read_plan(&mut self) -> Result<(), String> {
         let task = self.task;
-        let mut state = task.initial.clone();
-        let mut cost = 0u64;
+        let (mut state, mut cost) = (task.initial.clone(), 0u64);
         for step in 1..=self.input.number()? {
             let op = self.input.below(task.operators.len(), "operator")?;
             if !task::holds(&task.operators[op].pre, &state) {
@@ -175,120 +162,98 @@ impl<'t, R: Read> Checker<'t, R> {
             task.apply(op, &before, &mut state);
             task.derive(&mut state);
             cost = cost.saturating_add(task.operators[op].cost);
-            self.plan.push(op);
+            self.verdict.plan.push(op);
         }
         if !task::holds(&task.goal, &state) {
             return Err("the plan does not reach the goal".into());
         }
-        match self.cost {
+        match self.verdict.cost {
             Some(claimed) if claimed == cost => Ok(()),
             _ => Err(format!("the plan costs {cost}, which is not what is claimed")),
         }
     }
 
-    /// A state with all its values and its cost.
-    fn read_state(&mut self) -> Result<(), String> {
-        for var in 0..self.task.sizes.len() {
-            if self.task.defaults[var].is_none() {
-                self.child[var] = self.input.below(self.task.sizes[var] as usize, "value")? as u32;
-            }
-        }
-        let (g, status) = (self.input.number()?, self.input.number()?);
-        self.list(g, status)
-    }
-
     /// A state that differs from a listed one by an operator's effects.
-    fn read_step(&mut self, op: u64) -> Result<(), String> {
-        let op = usize::try_from(op).ok().filter(|&op| op < self.task.operators.len());
+    fn read_step(&mut self, op: u64, values: &mut [u32], child: &mut [u32]) -> Result<(), String> {
+        let task = self.task;
+        let op = usize::try_from(op).ok().filter(|&op| op < task.operators.len());
         let op = op.ok_or("there is no such operator")?;
         let step = self.input.number()?;
-        let (last, change) = (self.parent.unwrap_or(0), (step >> 1) as usize);
+        let (last, change) = (self.parent, (step >> 1) as usize);
         let parent =
             if step & 1 == 0 { last.checked_add(change) } else { last.checked_sub(change) };
         let parent = parent.filter(|&parent| parent < self.states.len());
-        let parent = parent.ok_or("a state reached from one that is not listed")?;
-        if self.parent != Some(parent) {
-            self.states.unpack(parent, &mut self.values);
-            self.task.derive(&mut self.values);
-            self.parent = Some(parent);
-        }
+        self.parent = parent.ok_or("a state reached from one that is not listed")?;
+        self.states.unpack(self.parent, values);
+        task.derive(values);
+        child.copy_from_slice(values);
+        task.apply(op, values, child);
         let code = self.input.number()?;
         let excess = if code & 1 == 1 { self.input.number()? } else { 0 };
-        self.child.copy_from_slice(&self.values);
-        self.task.apply(op, &self.values, &mut self.child);
-        let g = (self.g[parent] + self.task.operators[op].cost).checked_add(excess);
-        self.list(g.unwrap_or(MOST), code >> 1)
+        let g = (self.g[self.parent] + task.operators[op].cost).saturating_add(excess);
+        self.list(child, g, code >> 1)
     }
 
     /// Lists a state: closed with status 0, else open, justified by the bound of one number less.
-    fn list(&mut self, g: u64, status: u64) -> Result<(), String> {
+    fn list(&mut self, state: &[u32], g: u64, status: u64) -> Result<(), String> {
         if g >= MOST {
             return Err("a state at a cost that is too large".into());
         }
         self.listed += 1;
-        let needed = self.cost.map(|cost| cost.saturating_sub(g));
+        let needed = self.verdict.cost.map(|cost| cost.saturating_sub(g));
         // Closed states are looked at later; bound 0 is 0 everywhere.
         if status > 0 && (status > 1 || needed != Some(0)) {
             let number = status - 1;
             let bound = self.bounds.get(&number).filter(|_| number > 0);
             let bound =
                 bound.ok_or_else(|| format!("bound {number} is not there or not enough"))?;
-            if !bound.is_at_least(self.task, &self.components, &self.child, needed) {
+            if !bound.is_at_least(self.task, state, needed) {
                 let needed = needed.map_or("∞".to_string(), |needed| needed.to_string());
                 return Err(format!("bound {number} is not {needed} at the state listed here"));
             }
         }
-        self.states.pack(&self.child, &mut self.packed);
-        let (state, is_new) = self.states.insert(&self.packed)?;
-        if is_new {
-            self.g.push(g);
-            self.is_closed.push(status == 0);
-        }
         // Of a state that is listed again, what was said before counts no more.
-        self.g[state] = g;
-        self.is_closed[state] = status == 0;
+        let state = self.states.insert(state)?;
+        self.g.resize(self.states.len(), 0);
+        self.is_closed.resize(self.states.len(), false);
+        (self.g[state], self.is_closed[state]) = (g, status == 0);
         Ok(())
     }
 
     /// Checks that the initial state is listed, that no closed state is a cheap goal, and that
     /// successors of closed states are listed at no higher cost.
-    fn check_successors(mut self) -> Result<Verdict, (usize, String)> {
-        let task = self.task;
-        self.states.pack(&task.initial, &mut self.packed);
-        match self.states.find(&self.packed) {
-            Ok(initial) if self.g[initial] == 0 => {}
-            _ => return Err((0, "the initial state is not listed at cost 0".into())),
+    fn check_successors(&mut self) -> Result<(), (usize, String)> {
+        let (task, g) = (self.task, &self.g);
+        if self.states.find(&task.initial).is_none_or(|initial| g[initial] > 0) {
+            return Err((0, "the initial state is not listed at cost 0".into()));
         }
-        let Checker { cost, states, g, is_closed, packed, values, child, .. } = &mut self;
-        for state in (0..states.len()).filter(|&state| is_closed[state]) {
-            states.unpack(state, values);
-            task.derive(values);
-            if task::holds(&task.goal, values) && cost.is_none_or(|cost| g[state] < cost) {
+        let (mut values, mut child) = (task.initial.clone(), task.initial.clone());
+        for state in (0..g.len()).filter(|&state| self.is_closed[state]) {
+            self.states.unpack(state, &mut values);
+            task.derive(&mut values);
+            if task::holds(&task.goal, &values)
+                && self.verdict.cost.is_none_or(|cost| g[state] < cost)
+            {
                 return Err((state, format!("is closed and a goal at cost {}", g[state])));
             }
-            for op in task.candidates(values) {
-                if !task::holds(&task.operators[op].pre, values) {
+            for op in task.candidates(&values) {
+                if !task::holds(&task.operators[op].pre, &values) {
                     continue;
                 }
-                child.copy_from_slice(values);
-                task.apply(op, values, child);
-                states.pack(child, packed);
-                let found = states.find(packed);
-                if found.is_err() {
-                    return Err((state, format!("its successor by operator {op} is not listed")));
-                }
-                if found.is_ok_and(|next| g[next] > g[state] + task.operators[op].cost) {
-                    let what = "is listed at a higher cost";
-                    return Err((state, format!("its successor by operator {op} {what}")));
-                }
+                child.copy_from_slice(&values);
+                task.apply(op, &values, &mut child);
+                let wrong = match self.states.find(&child) {
+                    None => "is not listed",
+                    Some(next) if g[next] > g[state] + task.operators[op].cost => {
+                        "is listed at a higher cost"
+                    }
+                    Some(_) => continue,
+                };
+                return Err((state, format!("its successor by operator {op} {wrong}")));
             }
+            self.verdict.closed += 1;
         }
-        Ok(Verdict {
-            cost: self.cost,
-            states: self.states.len(),
-            closed: self.is_closed.iter().filter(|closed| **closed).count(),
-            bounds: self.num_bounds,
-            plan: self.plan,
-        })
+        self.verdict.states = g.len();
+        Ok(())
     }
 }

@@ -2,20 +2,20 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 
 /// Reads unsigned numbers, seven bits a byte, the lowest first; the highest bit says that more
 /// follow.
-pub(crate) struct Numbers<R: Read> {
-    input: BufReader<GzDecoder<BufReader<R>>>,
+pub(crate) struct Numbers<'r> {
+    input: BufReader<GzDecoder<Box<dyn BufRead + 'r>>>,
     /// How many bytes were read, uncompressed.
     pub(crate) offset: u64,
 }
 
-impl<R: Read> Numbers<R> {
-    pub(crate) fn new(input: R) -> Numbers<R> {
-        let input = GzDecoder::new(BufReader::new(input));
-        Numbers { input: BufReader::with_capacity(1 << 16, input), offset: 0 }
+impl<'r> Numbers<'r> {
+    pub(crate) fn new(input: impl Read + 'r) -> Numbers<'r> {
+        let input: Box<dyn BufRead + 'r> = Box::new(BufReader::new(input));
+        Numbers { input: BufReader::with_capacity(1 << 16, GzDecoder::new(input)), offset: 0 }
     }
 
     fn try_byte(&mut self) -> Result<Option<u8>, String> {

@@ -9,7 +9,8 @@ use std::str::{FromStr, Lines};
 /// A variable and a value.
 pub(crate) type Fact = (usize, u32);
 
-/// An effect; it happens if its condition holds in the state before.
+/// An effect, which happens if its condition holds in the state before, or an axiom: while the
+/// condition holds, the derived variable has this value.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Effect {
     pub(crate) condition: Vec<Fact>,
@@ -23,13 +24,6 @@ pub(crate) struct Operator {
     pub(crate) cost: u64,
 }
 
-/// While the condition holds, the derived variable has this value.
-pub(crate) struct Axiom {
-    layer: i64,
-    pub(crate) condition: Vec<Fact>,
-    pub(crate) head: Fact,
-}
-
 /// A planning task.
 #[derive(Default)]
 pub(crate) struct Task {
@@ -40,8 +34,8 @@ pub(crate) struct Task {
     pub(crate) initial: Vec<u32>,
     pub(crate) goal: Vec<Fact>,
     pub(crate) operators: Vec<Operator>,
-    /// In ascending order of layers.
-    pub(crate) axioms: Vec<Axiom>,
+    /// Each with its layer, in ascending order of these.
+    pub(crate) axioms: Vec<(i64, Effect)>,
     /// Tells tasks apart: FNV-1a of what `docs/certificate.md` says.
     pub(crate) fingerprint: u64,
     /// The operators by one of their preconditions; those without any come last.
@@ -79,11 +73,11 @@ impl Task {
         for (value, default) in state.iter_mut().zip(&self.defaults) {
             *value = default.unwrap_or(*value);
         }
-        for layer in self.axioms.chunk_by(|a, b| a.layer == b.layer) {
+        for layer in self.axioms.chunk_by(|a, b| a.0 == b.0) {
             let mut changed = true;
             while changed {
                 changed = false;
-                for Axiom { condition, head: (var, value), .. } in layer {
+                for (_, Effect { condition, fact: (var, value) }) in layer {
                     if state[*var] != *value && holds(condition, state) {
                         state[*var] = *value;
                         changed = true;
@@ -128,13 +122,10 @@ impl<'a> Reader<'a> {
     }
 
     fn keywords(&mut self, words: &str) -> Result<(), String> {
-        for word in words.split(' ') {
-            let found = self.next()?;
-            if found != word {
-                return Err(format!("expected {word}, found `{found}`"));
-            }
-        }
-        Ok(())
+        words.split(' ').try_for_each(|word| match self.next()? {
+            found if found == word => Ok(()),
+            found => Err(format!("expected {word}, found `{found}`")),
+        })
     }
 
     fn number<T: FromStr>(&mut self) -> Result<T, String> {
@@ -170,7 +161,8 @@ impl<'a> Reader<'a> {
             let [var, value] = self.numbers()?[..] else { return Err("expected a fact".into()) };
             facts.push(self.fact(var, value)?);
         }
-        conjunction(facts)
+        facts.sort_unstable();
+        Ok(facts)
     }
 
     fn read(&mut self) -> Result<(), String> {
@@ -217,15 +209,13 @@ impl<'a> Reader<'a> {
         }
         self.keywords("end_goal")?;
         for _ in 0..self.number::<usize>()? {
-            let operator = self.operator(has_costs)?;
-            self.task.operators.push(operator);
+            self.operator(has_costs)?;
         }
         for _ in 0..self.number::<usize>()? {
-            let axiom = self.axiom()?;
-            self.task.axioms.push(axiom);
+            self.axiom()?;
         }
         let task = &mut self.task;
-        task.axioms.sort_by_key(|axiom| axiom.layer);
+        task.axioms.sort_by_key(|axiom| axiom.0);
         let mut facts = 0;
         for &size in &task.sizes {
             task.first_fact.push(facts);
@@ -244,33 +234,31 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn operator(&mut self, has_costs: bool) -> Result<Operator, String> {
+    fn operator(&mut self, has_costs: bool) -> Result<(), String> {
         self.keywords("begin_operator")?;
         let name: Vec<&str> = self.next()?.split_whitespace().collect();
         let mut pre = self.facts()?;
         let mut effects = Vec::new();
         for _ in 0..self.number::<usize>()? {
             let numbers = self.numbers()?;
-            let Some((&[count], rest)) = numbers.split_first_chunk() else {
-                return Err("expected an effect".into());
-            };
-            let Some((pairs, &[var, old, new])) = rest.split_last_chunk() else {
+            let [count, pairs @ .., var, old, new] = &numbers[..] else {
                 return Err("expected an effect".into());
             };
             if i64::try_from(pairs.len()) != Ok(count.saturating_mul(2)) {
                 return Err("expected an effect with as many conditions as it says".into());
             }
             let condition = pairs.chunks(2).map(|pair| self.fact(pair[0], pair[1]));
-            let condition = conjunction(condition.collect::<Result<_, _>>()?)?;
-            let fact = self.fact(var, new)?;
+            let condition = condition.collect::<Result<_, _>>()?;
+            let fact = self.fact(*var, *new)?;
             if self.layers[fact.0] >= 0 {
                 return Err("an effect on a derived variable".into());
             }
-            if old != -1 {
-                pre.push(self.fact(var, old)?);
+            if *old != -1 {
+                pre.push(self.fact(*var, *old)?);
             }
             effects.push(Effect { condition, fact });
         }
+        pre.sort_unstable();
         let cost: u64 = self.number()?;
         if cost > MAX_COST {
             return Err(format!("a cost above {MAX_COST}"));
@@ -278,11 +266,12 @@ impl<'a> Reader<'a> {
         let cost = if has_costs { cost } else { 1 };
         self.note(&format!("{} {cost}", name.join(" ")));
         self.keywords("end_operator")?;
-        Ok(Operator { pre: conjunction(pre)?, effects, cost })
+        self.task.operators.push(Operator { pre, effects, cost });
+        Ok(())
     }
 
     /// An axiom; it may ask for a default value of lower layers only.
-    fn axiom(&mut self) -> Result<Axiom, String> {
+    fn axiom(&mut self) -> Result<(), String> {
         self.keywords("begin_rule")?;
         let condition = self.facts()?;
         let [var, _, new] = self.numbers()?[..] else { return Err("expected a head".into()) };
@@ -299,15 +288,7 @@ impl<'a> Reader<'a> {
             return Err("an axiom with a condition of a layer that comes later".into());
         }
         self.keywords("end_rule")?;
-        Ok(Axiom { layer, condition, head })
-    }
-}
-
-fn conjunction(mut facts: Vec<Fact>) -> Result<Vec<Fact>, String> {
-    facts.sort_unstable();
-    facts.dedup();
-    match facts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        Some(pair) => Err(format!("two values of variable {} at once", pair[0].0)),
-        None => Ok(facts),
+        self.task.axioms.push((layer, Effect { condition, fact: head }));
+        Ok(())
     }
 }

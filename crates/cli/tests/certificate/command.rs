@@ -65,3 +65,51 @@ fn a_certificate_that_cannot_be_written_is_refused_before_the_work() {
     let (output, _) = plan(&[&domain, &problem, "--certificate", "/nowhere/certificate"]);
     assert_eq!(output.status.code(), Some(36));
 }
+
+/// A run that ends before there is a task, or a report.
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let program = env!("CARGO_BIN_EXE_apportion");
+    let output = Command::new(program).arg("plan").args(arguments).output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn pseudo_boolean_proofs_are_two_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof");
+    let file = path.to_str().unwrap();
+    let format = ["--certificate", file, "--certificate-format", "veripb"];
+    let (domain, problem) = (example("courier/domain.pddl"), example("courier/two-parcels.pddl"));
+    let (output, report) = plan(&[&[&domain[..], &problem, "--certified"], &format[..]].concat());
+    assert_eq!((output.status.code(), &report["verified"]), (Some(0), &Value::Bool(true)));
+    let sizes =
+        ["opb", "pbp"].map(|end| std::fs::metadata(path.with_extension(end)).unwrap().len());
+    assert_eq!(report["certificate_bytes"].as_u64(), Some(sizes.iter().sum()));
+    assert!(!path.exists());
+
+    // What it is not for is refused before the search.
+    let plan_file = ["--plan-file", "-"];
+    for (more, code, text) in [
+        (&format[2..], 36, "needs a --certificate"),
+        (&["--certificate", file, "--certificate-format", "drat"], 36, "possible values"),
+        (&[&format[..], &["--heuristic", "lmcut"]].concat(), 36, "projections"),
+        (&[&format[..], &["--components", "cartesian"]].concat(), 36, "projections"),
+    ] {
+        let (found, said) = refused(&[&[&domain[..], &problem], &plan_file[..], more].concat());
+        assert_eq!(found, Some(code), "{said}");
+        assert!(said.contains(text), "{said}");
+    }
+    let conditional = folder.path().join("task.sas");
+    std::fs::write(&conditional, CONDITIONAL).unwrap();
+    let arguments = [&[conditional.to_str().unwrap()], &plan_file[..], &format[..]].concat();
+    let (found, said) = refused(&arguments);
+    assert_eq!(found, Some(34), "{said}");
+    assert!(said.contains("conditional effects cannot be written"), "{said}");
+}
+
+/// One operator that sets the goal if something else holds.
+const CONDITIONAL: &str = "begin_version\n3\nend_version\nbegin_metric\n0\nend_metric\n2\n\
+    begin_variable\nvar0\n-1\n2\nAtom a()\nNegatedAtom a()\nend_variable\n\
+    begin_variable\nvar1\n-1\n2\nAtom b()\nNegatedAtom b()\nend_variable\n0\n\
+    begin_state\n1\n0\nend_state\nbegin_goal\n1\n0 0\nend_goal\n1\n\
+    begin_operator\nact\n0\n1\n1 1 0 0 -1 0\n1\nend_operator\n0\n";

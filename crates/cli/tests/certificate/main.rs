@@ -4,6 +4,7 @@ mod command;
 mod every_heuristic;
 mod mutations;
 mod planted;
+mod pseudo_boolean;
 
 use std::io::Write;
 

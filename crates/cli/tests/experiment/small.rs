@@ -46,6 +46,35 @@ fn the_small_experiment_runs_from_a_fresh_clone() {
     }
 }
 
+/// With `certified`, every result is proved, and the report says how many are.
+#[test]
+fn certified_results_have_a_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let [config, results, report] =
+        ["config.toml", "results", "report"].map(|name| folder.path().join(name));
+    let text = format!(
+        "name = \"certified\"\nresults = \"unused\"\nlimits = {{ time = \"20s\", memory = \"1GiB\" }}\n\
+         tasks = [{{ domain = \"workshop\", files = \"{}/examples/workshop/*.pddl\" }}]\n\
+         configurations = [\n\
+         {{ name = \"proved\", arguments = [\"--heuristic\", \"scp\"], certified = true }},\n\
+         {{ name = \"plain\", arguments = [\"--heuristic\", \"scp\"] }},\n]\n",
+        root().display()
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut run = apportion();
+    run.args(["experiment", "run"]).arg(&config).arg("--results").arg(&results);
+    succeed(&mut run);
+    succeed(apportion().args(["experiment", "report"]).arg(&results).arg("--output").arg(&report));
+    let text = std::fs::read_to_string(report.join("report.md")).unwrap();
+    let header = text.lines().find(|line| line.contains("result verified")).expect("a column");
+    let column = header.split('|').position(|cell| cell.trim() == "result verified").unwrap();
+    let (_, table) = text.split_once(header).unwrap();
+    for (configuration, verified) in [("proved", "2"), ("plain", "0")] {
+        let row = table.lines().find(|line| line.contains(configuration)).unwrap();
+        assert_eq!(row.split('|').nth(column).map(str::trim), Some(verified), "{table}");
+    }
+}
+
 #[test]
 fn the_other_experiments_list_their_runs_or_say_what_is_missing() {
     let error = fail(&mut experiment("run", "experiments/wide.toml"));

@@ -7,6 +7,8 @@
 //!
 //! Errors of the output are kept and reported once, at the end.
 
+pub mod veripb;
+
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;

@@ -1,0 +1,229 @@
+//! Components: views of the task that tables give numbers to.
+//!
+//! Projections and Cartesian components are trees: each inner node, a *split*, asks for the value
+//! of a variable, and a state's abstract state is the leaf where it ends up.
+
+use std::collections::HashMap;
+use std::iter;
+use std::rc::Rc;
+
+use crate::stream::Numbers;
+use crate::task::{Effect, Fact, Task};
+
+/// Limits of what is stored of one component.
+const MOST_NODES: usize = 1 << 25;
+const MOST_STEPS: usize = 1 << 27;
+
+/// A way to look at states.
+pub(crate) enum Component {
+    Tree(Tree),
+    /// All facts: entries are costs at which they can be reached if nothing is ever deleted.
+    Facts,
+}
+
+/// A projection or a Cartesian component.
+pub(crate) struct Tree {
+    /// The variables asked for, ascending.
+    vars: Vec<usize>,
+    /// The inner nodes, the root first; leaves are numbered after them.
+    splits: Vec<Split>,
+    next: Vec<u32>,
+    /// By leaf, whether some goal state ends up there.
+    pub(crate) is_goal: Vec<bool>,
+    /// Transitions from one leaf to another, with the operators that have them.
+    pub(crate) steps: Vec<(Vec<u32>, Vec<Step>)>,
+}
+
+/// A node that asks for a variable of those: `next[first + value]` is the node below it.
+struct Split {
+    var: usize,
+    first: usize,
+}
+
+type Step = (u32, u32);
+
+/// The values that each variable of a component may have.
+type Values = Vec<Rc<[u32]>>;
+
+/// What some operators say of the variables of a component, which are numbered anew.
+#[derive(PartialEq, Eq, Hash)]
+struct Label {
+    pre: Vec<Fact>,
+    /// The effects, each with whether its condition has a part outside.
+    effects: Vec<(Effect, bool)>,
+}
+
+impl Tree {
+    /// Reads a projection: leaves are ordered with the last variable fastest.
+    pub(crate) fn projection(task: &Task, input: &mut Numbers<'_>) -> Result<Component, String> {
+        let mut vars = Vec::new();
+        for _ in 0..input.below(task.sizes.len() + 1, "variable")? {
+            vars.push(input.below(task.sizes.len(), "variable")?);
+        }
+        let (mut splits, mut next, mut width) = (Vec::new(), Vec::new(), 1);
+        for (var, &of_task) in vars.iter().enumerate() {
+            let size = task.sizes[of_task] as usize;
+            if next.len() + width * size > MOST_NODES {
+                return Err("too large a projection".into());
+            }
+            for _ in 0..width {
+                // Level by level, nodes are met in the order of their numbers.
+                let first = next.len();
+                splits.push(Split { var, first });
+                next.extend((first..first + size).map(|node| node as u32 + 1));
+            }
+            width *= size;
+        }
+        Tree { vars, splits, next, is_goal: vec![false; width], steps: Vec::new() }.complete(task)
+    }
+
+    /// Reads a Cartesian component: each split sends wanted values one way, others another way.
+    pub(crate) fn cartesian(task: &Task, input: &mut Numbers<'_>) -> Result<Component, String> {
+        let count = input.below(MOST_NODES, "split")?;
+        let (mut splits, mut next, mut has_parent) = (Vec::new(), Vec::new(), Vec::new());
+        for s in 0..count {
+            let var = input.below(task.sizes.len(), "variable")?;
+            let mut wanted = vec![false; task.sizes[var] as usize];
+            for _ in 0..input.below(wanted.len() + 1, "value")? {
+                let value = input.below(wanted.len(), "value")?;
+                wanted[value] = true;
+            }
+            let mut below = [0; 2];
+            for node in &mut below {
+                let code = input.below(2 * MOST_NODES, "node")?;
+                *node = if code % 2 == 0 { count + code / 2 } else { code / 2 };
+                has_parent.resize(has_parent.len().max(*node + 1), false);
+                // Each node but the root hangs in one place, splits below earlier ones.
+                if *node <= s || *node > 2 * count || has_parent[*node] {
+                    return Err(format!("split {s} has no tree below it"));
+                }
+                has_parent[*node] = true;
+            }
+            splits.push(Split { var, first: next.len() });
+            next.extend(wanted.iter().map(|&wanted| below[usize::from(wanted)] as u32));
+            if next.len() > MOST_NODES {
+                return Err("too large a Cartesian component".into());
+            }
+        }
+        let mut vars: Vec<usize> = splits.iter().map(|split| split.var).collect();
+        vars.sort_unstable();
+        vars.dedup();
+        let place = |var| vars.partition_point(|&other| other < var);
+        splits.iter_mut().for_each(|split| split.var = place(split.var));
+        let is_goal = vec![false; count + 1];
+        Tree { vars, splits, next, is_goal, steps: Vec::new() }.complete(task)
+    }
+
+    /// Finds out where operators lead, and where goals are.
+    fn complete(mut self, task: &Task) -> Result<Component, String> {
+        let vars = &self.vars;
+        if vars.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err("variables that are not in ascending order".into());
+        }
+        if let Some(var) = vars.iter().find(|&&var| task.defaults[var].is_some()) {
+            return Err(format!("a component with the derived variable {var}"));
+        }
+        let all: Values = vars.iter().map(|&var| (0..task.sizes[var]).collect()).collect();
+        let goals = self.leaves(restrict(&all, &inside(vars, &task.goal)));
+        for goal in goals.map(|(leaf, _)| leaf).collect::<Vec<_>>() {
+            self.is_goal[goal] = true;
+        }
+        let mut count = 0;
+        for (label, operators) in labels(task, &self.vars) {
+            let mut steps = Vec::new();
+            for (from, before) in self.leaves(restrict(&all, &label.pre)) {
+                let to = self.leaves(label.after(&before)).map(|(to, _)| to);
+                steps.extend(to.filter(|&to| to != from).map(|to| (from as u32, to as u32)));
+                if count + steps.len() > MOST_STEPS {
+                    return Err("a component with too many transitions".into());
+                }
+            }
+            count += steps.len();
+            self.steps.push((operators, steps));
+        }
+        Ok(Component::Tree(self))
+    }
+
+    /// The leaf where a state ends up.
+    pub(crate) fn leaf(&self, state: &[u32]) -> usize {
+        let mut node = 0;
+        while let Some(split) = self.splits.get(node) {
+            node = self.next[split.first + state[self.vars[split.var]] as usize] as usize;
+        }
+        node - self.splits.len()
+    }
+
+    /// The leaves where states with such values end up, each with the values that lead there.
+    fn leaves(&self, values: Values) -> impl Iterator<Item = (usize, Values)> {
+        let mut open = vec![(0, values)];
+        iter::from_fn(move || {
+            loop {
+                let (node, values) = open.pop()?;
+                let Some(split) = self.splits.get(node) else {
+                    return Some((node - self.splits.len(), values));
+                };
+                let below = |&value: &u32| self.next[split.first + value as usize];
+                let first = below(values[split.var].first()?);
+                if values[split.var].iter().all(|value| below(value) == first) {
+                    open.push((first as usize, values));
+                    continue;
+                }
+                let mut sorted = values[split.var].to_vec();
+                sorted.sort_by_key(below);
+                for same in sorted.chunk_by(|a, b| below(a) == below(b)) {
+                    let mut values = values.clone();
+                    values[split.var] = same.into();
+                    open.push((below(&same[0]) as usize, values));
+                }
+            }
+        })
+    }
+}
+
+impl Label {
+    /// The values that variables may have afterwards: an effect whose condition is not certain
+    /// may or may not happen.
+    fn after(&self, before: &Values) -> Values {
+        let mut after = before.clone();
+        for (Effect { condition, fact: (var, value) }, has_more) in &self.effects {
+            if condition.iter().all(|(var, value)| before[*var].contains(value)) {
+                let is_certain = !has_more && condition.iter().all(|c| before[c.0].len() == 1);
+                let others = after[*var].iter().filter(|&other| !is_certain && other != value);
+                after[*var] = others.chain([value]).copied().collect();
+            }
+        }
+        after
+    }
+}
+
+/// The values that are left when some facts are known.
+fn restrict(all: &Values, facts: &[Fact]) -> Values {
+    let mut values = all.clone();
+    facts.iter().for_each(|&(var, value)| values[var] = [value].into());
+    values
+}
+
+/// The facts of some variables (ascending), which are numbered anew.
+fn inside(vars: &[usize], facts: &[Fact]) -> Vec<Fact> {
+    let place = |&(var, value): &Fact| Some((vars.binary_search(&var).ok()?, value));
+    facts.iter().filter_map(place).collect()
+}
+
+/// The operators with an effect on some of the variables, by what they say of them.
+fn labels(task: &Task, vars: &[usize]) -> HashMap<Label, Vec<u32>> {
+    let mut labels: HashMap<Label, Vec<u32>> = HashMap::new();
+    for (o, operator) in task.operators.iter().enumerate() {
+        let effects = operator.effects.iter().filter_map(|effect| {
+            let fact = *inside(vars, &[effect.fact]).first()?;
+            let condition = inside(vars, &effect.condition);
+            let has_more = condition.len() < effect.condition.len();
+            Some((Effect { condition, fact }, has_more))
+        });
+        let effects: Vec<(Effect, bool)> = effects.collect();
+        if !effects.is_empty() {
+            let label = Label { pre: inside(vars, &operator.pre), effects };
+            labels.entry(label).or_default().push(o as u32);
+        }
+    }
+    labels
+}
