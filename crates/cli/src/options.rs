@@ -47,7 +47,7 @@ const CONDITIONS: [Condition; 10] = [
         "plan",
         &["certificate-format"],
         |given| given.value("certificate-format") != Some("veripb") || given.is_of_projections(),
-        "projections if it is veripb: neither hmax, lmcut nor Cartesian abstractions",
+        "projections if it is veripb: neither hmax, lmcut, Cartesian abstractions nor landmarks",
     ),
     ("plan", &["eager"], |given| given.value("use") != Some("stored"), "--use every-state"),
     ("evaluate", &["eager"], |given| given.value("use") != Some("stored"), "--use every-state"),
@@ -138,7 +138,7 @@ impl Given<'_> {
     /// Whether the bounds are those of projections, or blind.
     fn is_of_projections(&self) -> bool {
         !self.heuristics().iter().any(|name| matches!(name, Name::Hmax | Name::Lmcut))
-            && !self.values("components").any(|kind| kind == "cartesian")
+            && self.values("components").all(|kind| kind == "patterns")
     }
 
     fn error(&self, message: String) -> clap::Error {
