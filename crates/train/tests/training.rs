@@ -49,7 +49,7 @@ fn sampled(folder: &Path, name: &str, balls: &[usize], states: StateSource) -> P
         domain: set.domain,
         domain_text: set.domain_text,
         config: config.clone(),
-        solver: solver(),
+        solver: solver(Labels::Ocp),
     };
     let path = folder.join(format!("{name}.samples"));
     let (mut writer, done) = Writer::open(&path, &header).unwrap();
