@@ -50,9 +50,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     for path in &args.models {
         let model = Model::load(path).map_err(|error| Failure::new(Exit::Input, error))?;
-        let judgement = judge(&model, &tasks, args.softmax.into()).map_err(|error| {
-            Failure::new(Exit::Input, format!("{}: {error}", path.display()))
-        })?;
+        let judgement = judge(&model, &tasks, args.softmax.into())
+            .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))?;
         if args.json.is_some() {
             let sampling: Vec<_> = headers.iter().map(|header| &header.config).collect();
             let name = path.display().to_string();

@@ -104,11 +104,7 @@ fn listed(list: &str) -> impl Iterator<Item = u64> {
 }
 
 /// h / h_OCP of the model, of saturated and of uniform partitioning at each state of a task.
-fn ratios(
-    model: &Model,
-    task: &TaskStates,
-    softmax: Softmax,
-) -> Result<Vec<[f64; 3]>, JudgeError> {
+fn ratios(model: &Model, task: &TaskStates, softmax: Softmax) -> Result<Vec<[f64; 3]>, JudgeError> {
     let TaskStates { name, task, abstractions, states } = task;
     model.check_task(task).map_err(|error| JudgeError::Model { task: name.clone(), error })?;
     let mut predictor = Predictor::new(task, abstractions, model, softmax, MEMORY_LIMIT);
