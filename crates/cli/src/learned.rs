@@ -47,6 +47,15 @@ pub(crate) enum Competition {
     Paper,
 }
 
+impl From<Competition> for Softmax {
+    fn from(competition: Competition) -> Softmax {
+        match competition {
+            Competition::Masked => Softmax::Masked,
+            Competition::Paper => Softmax::Paper,
+        }
+    }
+}
+
 /// How learned heuristics are set up.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct LearnedArgs {
@@ -96,10 +105,7 @@ impl LearnedArgs {
         abstractions: &Arc<Abstractions>,
         resources: &Resources,
     ) -> anyhow::Result<Learned> {
-        let softmax = match self.softmax {
-            Competition::Masked => Softmax::Masked,
-            Competition::Paper => Softmax::Paper,
-        };
+        let softmax = self.softmax.into();
         let memory = memory_limit(resources);
         let model = self.find_model(task)?;
         let predictor = match model {

@@ -10,6 +10,7 @@ mod explain;
 mod generate;
 mod heuristic;
 mod input;
+mod judge;
 mod learned;
 mod memory;
 mod options;
@@ -68,6 +69,7 @@ enum Command {
     Generate(generate::Args),
     Sample(sample::Args),
     Train(train::Args),
+    Judge(judge::Args),
     Completions(documents::CompletionsArgs),
     Man(documents::ManArgs),
 }
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args),
         Command::Sample(args) => sample::run(args),
         Command::Train(args) => train::run(args),
+        Command::Judge(args) => judge::run(args),
         Command::Completions(args) => documents::completions(&args),
         Command::Man(args) => documents::man(&args),
     };

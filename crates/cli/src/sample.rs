@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser as AtLeast;
-use train::dataset::tasks::{TaskError, load_tasks};
+use train::dataset::tasks::{TaskError, load_states, load_tasks};
 use train::dataset::{Header, Writer};
 use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, solver};
 
@@ -23,8 +23,9 @@ use crate::{memory, signals};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// PDDL problems, .sas files, or folders of them
-    #[arg(required = true, value_name = "TASK | DIR")]
+    /// PDDL problems, .sas files, folders of them, or one file of samples, whose states are
+    /// labelled anew (no option but --labels and the limits counts then)
+    #[arg(required = true, value_name = "TASK | DIR | SAMPLES")]
     tasks: Vec<PathBuf>,
     /// The PDDL domain [default: domain.pddl beside the tasks]
     #[arg(long, value_name = "FILE")]
@@ -55,7 +56,8 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   apportion sample tasks/blocks -o blocks.samples --states walk
-  apportion sample tasks/blocks -o blocks.samples --states both --labels none --seed 1";
+  apportion sample tasks/blocks -o blocks.samples --states both --labels none --seed 1
+  apportion sample blocks.samples -o canonical.samples --labels canonical";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum States {
@@ -71,12 +73,15 @@ enum States {
 enum LabelKind {
     /// An optimal cost partitioning and its value
     Ocp,
+    /// The most even of all optimal cost partitionings, which depends on nothing but the state,
+    /// and its value
+    Canonical,
     /// Nothing; enough for training on the bound
     None,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let config = SampleConfig {
+    let mut config = SampleConfig {
         states: match args.states {
             States::Walk => StateSource::Walk,
             States::Search => StateSource::Search,
@@ -85,6 +90,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         per_task: args.per_task,
         labels: match args.labels {
             LabelKind::Ocp => Labels::Ocp,
+            LabelKind::Canonical => Labels::Canonical,
             LabelKind::None => Labels::None,
         },
         time_limit_s: args.time_limit.as_secs_f64(),
@@ -95,18 +101,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let stop = signals::catch();
     let input = |error| Failure::new(Exit::Input, error);
-    let tasks = load_tasks(args.domain.as_deref(), &args.tasks).map_err(|error| {
+    let failure = |error| {
         let asked = matches!(error, TaskError::NoDomain(_));
         Failure::new(if asked { Exit::CommandLine } else { Exit::Input }, error)
-    })?;
+    };
+    let tasks = match args.tasks.as_slice() {
+        [file] if file.extension().is_some_and(|extension| extension == "samples") => {
+            let (header, tasks) = load_states(file).map_err(failure)?;
+            let SampleConfig { labels, time_limit_s, .. } = config;
+            config = SampleConfig { labels, time_limit_s, ..header.config };
+            tasks
+        }
+        tasks => load_tasks(args.domain.as_deref(), tasks).map_err(failure)?,
+    };
     let header = Header {
         domain: tasks.domain,
         domain_text: tasks.domain_text,
         config: config.clone(),
-        solver: match config.labels {
-            Labels::None => "none".to_string(),
-            Labels::Ocp => solver(),
-        },
+        solver: solver(config.labels),
     };
     let (mut writer, done) = Writer::open(&args.output, &header).map_err(input)?;
     let mut jobs = tasks.jobs;

@@ -89,7 +89,8 @@ pub(crate) struct TaskGroup {
     pub(crate) domain: Option<String>,
     /// Glob of problem files (`.pddl` or `.sas`); domain files among them are left out.
     pub(crate) files: String,
-    /// The domain file beside each problem; without it the usual names are tried.
+    /// The domain file beside each problem, or above it (`../domain.pddl`); without it the usual
+    /// names are tried.
     pub(crate) domain_file: Option<String>,
     /// Keep only this many tasks, in natural order of their names.
     pub(crate) first: Option<usize>,

@@ -4,7 +4,7 @@
 //! order, on every machine: so a number is enough to address a run.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
@@ -174,7 +174,10 @@ fn list_group(group: &TaskGroup) -> Result<Vec<TaskFile>> {
 }
 
 fn task_file(group: &TaskGroup, problem: PathBuf) -> Result<TaskFile> {
-    let folder = problem.parent().map(file_name).filter(|name| !name.is_empty());
+    // Tasks below their domain's folder are named after that folder.
+    let domain_file = group.domain_file.iter().flat_map(|name| Path::new(name).components());
+    let above = domain_file.filter(|part| *part == Component::ParentDir).count();
+    let folder = problem.ancestors().nth(1 + above).map(file_name).filter(|name| !name.is_empty());
     let folder = folder.unwrap_or_else(|| "tasks".to_owned());
     let name = format!("{folder}/{}", file_name(&problem));
     let domain = group.domain.clone().unwrap_or(folder);
@@ -260,6 +263,28 @@ mod tests {
         let mut names = ["s10-0", "s2-1", "s2-10", "s2-2", "p1"];
         names.sort_by_cached_key(|name| natural_key(name));
         assert_eq!(names, ["p1", "s2-1", "s2-2", "s2-10", "s10-0"]);
+    }
+
+    #[test]
+    fn tasks_below_their_domain_are_named_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for domain in ["one", "two"] {
+            let tasks = folder.path().join(domain).join("testing");
+            std::fs::create_dir_all(&tasks).unwrap();
+            std::fs::write(tasks.join("p1.pddl"), "").unwrap();
+            std::fs::write(folder.path().join(domain).join("domain.pddl"), "").unwrap();
+        }
+        let group = TaskGroup {
+            domain: None,
+            files: format!("{}/*/testing/*.pddl", folder.path().display()),
+            domain_file: Some("../domain.pddl".to_owned()),
+            first: None,
+            generate: None,
+        };
+        let tasks = list_group(&group).unwrap();
+        let names: Vec<(&str, &str)> =
+            tasks.iter().map(|task| (task.name.as_str(), task.domain.as_str())).collect();
+        assert_eq!(names, [("one/p1.pddl", "one"), ("two/p1.pddl", "two")]);
     }
 
     #[test]

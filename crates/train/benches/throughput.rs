@@ -68,7 +68,7 @@ fn measure(domain: Domain, size: usize) {
         let task = translate(&parsed, &parsed_problem, &TranslateOptions::default());
         let task = task.expect("it has a finite-domain form");
         let source = train::dataset::Source::Pddl(problem.text);
-        let job = Job { name: problem.name, source, task };
+        let job = Job { name: problem.name, source, task, states: None };
         let states = sample_task(&job, &sampling, &AtomicBool::new(false)).states;
         let states: Vec<_> = states.into_iter().map(|s| LabelledState::new(s.values)).collect();
         let abstractions = abstractions(&job.task);

@@ -2,7 +2,8 @@
 //!
 //! [`generate`] writes synthetic tasks; [`sample`] chooses states of tasks and computes optimal
 //! cost partitionings as labels; [`dataset`] is the file they are kept in; [`training`] makes a
-//! model of such files, with the network and the loop of [`lcp`].
+//! model of such files, with the network and the loop of [`lcp`]; [`judge`] says how good it is on
+//! states that it never saw.
 
 pub mod generate;
 
@@ -11,3 +12,5 @@ pub mod sample;
 pub mod dataset;
 
 pub mod training;
+
+pub mod judge;

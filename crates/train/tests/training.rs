@@ -11,8 +11,9 @@ use lcp::training::bound::value_of;
 use lcp::training::engine::{Cores, Native};
 use lcp::training::loss::Loss;
 use planner::partition::{CostPartitioning, PartitionScratch};
-use train::dataset::tasks::{TaskStates, load_samples, load_tasks};
+use train::dataset::tasks::{TaskStates, load_samples, load_states, load_tasks};
 use train::dataset::{Dataset, Header, Writer};
+use train::judge::judge;
 use train::sample::{Labels, SampleConfig, StateSource, sample, solver};
 use train::training::config::TrainConfig;
 use train::training::{EpochMetrics, Event, Inputs, Origin, TrainError, train};
@@ -49,7 +50,7 @@ fn sampled(folder: &Path, name: &str, balls: &[usize], states: StateSource) -> P
         domain: set.domain,
         domain_text: set.domain_text,
         config: config.clone(),
-        solver: solver(),
+        solver: solver(Labels::Ocp),
     };
     let path = folder.join(format!("{name}.samples"));
     let (mut writer, done) = Writer::open(&path, &header).unwrap();
@@ -182,6 +183,57 @@ fn a_model_from_nothing_but_a_domain_and_tasks() {
     }
     let ratio = ratios.iter().sum::<f64>() / ratios.len() as f64;
     assert!((ratio - model.validation["h/h_ocp"]).abs() < 1e-3, "{ratio} {:?}", model.validation);
+}
+
+#[test]
+fn a_model_is_judged_on_states_that_it_never_saw() {
+    let samples = samples();
+    let (model, _) = run(&samples, short(2), "run");
+    let (training, validation) = samples.load();
+    for (tasks, how) in [(training, "trained on"), (validation, "chosen by")] {
+        let error = judge(&model, &tasks, Softmax::Masked).unwrap_err().to_string();
+        assert!(error.contains(how), "{error}");
+    }
+    let test = sampled(samples.folder.path(), "test", &[6], StateSource::Both);
+    let (_, tasks) = load_samples(&[test]).unwrap();
+    let judgement = judge(&model, &tasks, Softmax::Masked).unwrap();
+    assert!(judgement.proved_unseen && judgement.states >= 6, "{judgement:?}");
+    assert!(judgement.scp > 0.0 && judgement.scp <= 1.0 && judgement.model <= 1.0);
+    let mut silent = model.clone();
+    silent.provenance.settings.clear();
+    assert!(!judge(&silent, &tasks, Softmax::Masked).unwrap().proved_unseen);
+}
+
+#[test]
+fn canonical_labels_do_not_depend_on_order_or_on_other_states() {
+    let samples = samples();
+    let (mut header, mut set) = load_states(&samples.training[0]).unwrap();
+    header.config.labels = Labels::Canonical;
+    let mut label = |backwards: bool| {
+        let path = samples.folder.path().join(format!("canonical-{backwards}.samples"));
+        let (mut writer, _) = Writer::open(&path, &header).unwrap();
+        for job in &mut set.jobs {
+            job.states.as_mut().unwrap().reverse();
+        }
+        let never = AtomicBool::new(false);
+        assert!(sample(&set.jobs, &header.config, &mut writer, &never, &|_| {}).unwrap());
+        let mut dataset = Dataset::load(&path).unwrap();
+        if backwards {
+            dataset.tasks.iter_mut().for_each(|task| task.states.reverse());
+        }
+        dataset
+    };
+    let (backwards, forwards) = (label(true), label(false));
+    assert_eq!(backwards.tasks, forwards.tasks);
+    let (_, before) = load_samples(&samples.training).unwrap();
+    assert_eq!(forwards.tasks.len(), before.len());
+    for (task, before) in forwards.tasks.iter().zip(&before) {
+        assert_eq!(task.states.len(), before.states.len());
+        for (state, before) in task.states.iter().zip(&before.states) {
+            let (h, optimum) = (state.h_ocp.unwrap(), before.h_ocp.unwrap());
+            assert!((h - optimum).abs() <= 5e-3 * optimum, "{h} and {optimum}");
+        }
+    }
 }
 
 /// The compact preset, and the paper's loss and dropout.

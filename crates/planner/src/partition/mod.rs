@@ -10,6 +10,7 @@
 //! Each way to make a partitioning is one file; they implement [`Partitioner`].
 
 mod ascent;
+mod canonical;
 mod flow;
 mod gzocp;
 mod lagrangian;
@@ -34,6 +35,7 @@ use crate::work::{self, Budget, Work};
 
 pub use crate::abstraction::COST_SCALE;
 pub use ascent::Bounds;
+pub use canonical::{Canonical, CanonicalShares};
 pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
 pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
 pub use ocp::{Ocp, OcpConfig, OcpStatistics};

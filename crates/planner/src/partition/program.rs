@@ -1,7 +1,7 @@
-//! Linear programs, solved by Clarabel.
+//! Linear programs, and quadratic ones without products of different unknowns, solved by Clarabel.
 //!
 //! ```text
-//! maximise  v·x   subject to   A·x ≤ b,  and x ≥ 0 where so declared
+//! maximise  v·x − Σ q_i·x_i²/2   subject to   A·x ≤ b,  and x ≥ 0 where so declared
 //! ```
 //!
 //! Clarabel is an interior-point method: it returns the middle of the optimal face, not a vertex.
@@ -12,10 +12,12 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, S
 
 use crate::work::{self, Budget, Work};
 
-/// A linear program under construction.
+/// A program under construction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     value: Vec<f64>,
+    /// Unknowns with a square, ascending, and their q.
+    squares: Vec<(usize, f64)>,
     /// The entries of A: row, column, factor.
     entries: Vec<(usize, usize, f64)>,
     right: Vec<f64>,
@@ -44,6 +46,13 @@ impl Program {
     pub(super) fn add_nonnegative(&mut self, value: f64) -> usize {
         let column = self.add_free(value);
         self.add_inequality([(column, -1.0)], 0.0);
+        column
+    }
+
+    /// Adds an unknown that is not negative and whose square counts, `square` ≥ 0.
+    pub(super) fn add_squared(&mut self, value: f64, square: f64) -> usize {
+        let column = self.add_nonnegative(value);
+        self.squares.push((column, square));
         column
     }
 
@@ -90,7 +99,13 @@ impl Program {
             equilibrate_enable: false,
             ..DefaultSettings::default()
         };
-        let quadratic = CscMatrix::zeros((columns, columns));
+        let quadratic = CscMatrix::new_from_triplets(
+            columns,
+            columns,
+            self.squares.iter().map(|square| square.0).collect(),
+            self.squares.iter().map(|square| square.0).collect(),
+            self.squares.iter().map(|square| square.1).collect(),
+        );
         let cones = [SupportedConeT::NonnegativeConeT(rows)];
         let minimise: Vec<f64> = self.value.iter().map(|value| -value).collect();
         let right = &self.right;

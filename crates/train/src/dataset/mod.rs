@@ -176,6 +176,18 @@ pub fn fingerprint(task: &Task) -> u64 {
     fnv(sas::write(task).as_bytes())
 }
 
+/// Numbers that identify the states of a task, whatever state it begins in; of 48 bits.
+pub fn state_hashes<'a>(task: &Task, states: impl IntoIterator<Item = &'a [Value]>) -> Vec<u64> {
+    let task = Task { initial: vec![0; task.initial.len()], ..task.clone() };
+    let of_task = fingerprint(&task);
+    let hash = |values: &[Value]| {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let hash = (of_task ^ fnv(&bytes)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash >> 16
+    };
+    states.into_iter().map(hash).collect()
+}
+
 /// Reads as many whole blocks as there are: the data, the bytes they take, the file's length.
 fn read(path: &Path) -> Result<(Dataset, usize, usize), DatasetError> {
     let bytes =

@@ -12,7 +12,9 @@ use planner::translate::{TranslateError, TranslateOptions, translate};
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::{Dataset, DatasetError, Header, SampledState, SampledTask, Source, fingerprint};
+use super::{
+    Dataset, DatasetError, Header, SampledState, SampledTask, Source, fingerprint, state_hashes,
+};
 use crate::sample::{Job, abstractions};
 
 /// Why tasks cannot be read.
@@ -72,6 +74,13 @@ pub struct TaskStates {
     pub abstractions: Arc<Abstractions>,
     /// The states.
     pub states: Vec<LabelledState>,
+}
+
+impl TaskStates {
+    /// Numbers that identify the states.
+    pub fn state_hashes(&self) -> Vec<u64> {
+        state_hashes(&self.task, self.states.iter().map(|state| state.values.as_slice()))
+    }
 }
 
 /// A domain and its tasks.
@@ -146,7 +155,7 @@ pub fn load_tasks(domain: Option<&Path>, paths: &[PathBuf]) -> Result<TaskSet, T
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let source = if is_sas(file) { Source::Sas(text) } else { Source::Pddl(text) };
         let task = load_source(&file.display().to_string(), &source, parsed.as_ref())?;
-        Ok(Job { name, source, task })
+        Ok(Job { name, source, task, states: None })
     };
     let jobs: Result<Vec<Job>, TaskError> = files.par_iter().map(job).collect();
     let domain = match &parsed {
@@ -174,19 +183,37 @@ fn load_source(
     }
 }
 
+/// The tasks and states of a file of samples, to be labelled anew; also returns its header.
+pub fn load_states(path: &Path) -> Result<(Header, TaskSet), TaskError> {
+    let Dataset { header, tasks } = Dataset::load(path)?;
+    let domain = parse_domain(path, &header)?;
+    let job = |sampled: SampledTask| -> Result<Job, TaskError> {
+        let source = sampled.source.clone();
+        let TaskStates { name, task, states, .. } = prepare(sampled, domain.as_ref())?;
+        let states = states.into_iter().map(|state| state.values).collect();
+        Ok(Job { name, source, task, states: Some(states) })
+    };
+    let jobs: Result<Vec<Job>, TaskError> = tasks.into_par_iter().map(job).collect();
+    let (domain, domain_text) = (header.domain.clone(), header.domain_text.clone());
+    Ok((header, TaskSet { domain, domain_text, jobs: jobs? }))
+}
+
+/// The domain that a file of samples holds.
+fn parse_domain(path: &Path, header: &Header) -> Result<Option<pddl::Domain>, TaskError> {
+    let parse = |text: &String| {
+        let name = format!("domain of {}", path.display());
+        pddl::parse_domain(pddl::Source::new(name, text.as_bytes()))
+    };
+    Ok(header.domain_text.as_ref().map(parse).transpose()?)
+}
+
 /// Reads files of samples and makes their tasks again; also returns the headers.
 pub fn load_samples(paths: &[PathBuf]) -> Result<(Vec<Header>, Vec<TaskStates>), TaskError> {
     let mut headers = Vec::new();
     let mut tasks = Vec::new();
     for path in paths {
         let Dataset { header, tasks: sampled } = Dataset::load(path)?;
-        let domain = match &header.domain_text {
-            Some(text) => {
-                let name = format!("domain of {}", path.display());
-                Some(pddl::parse_domain(pddl::Source::new(name, text.as_bytes()))?)
-            }
-            None => None,
-        };
+        let domain = parse_domain(path, &header)?;
         let prepared: Result<Vec<TaskStates>, TaskError> =
             sampled.into_par_iter().map(|task| prepare(task, domain.as_ref())).collect();
         tasks.extend(prepared?);

@@ -1,50 +1,85 @@
 //! Labels: optimal non-negative partitionings in which every operator's cost is given out.
+//!
+//! There are many for a state. [`Labels::Ocp`] takes what path generation ends with, which
+//! depends on the states before; [`Labels::Canonical`] takes the most even one, which depends on
+//! nothing but the state (`planner/src/partition/canonical.rs`).
 
 use std::sync::Arc;
 
 use lcp::training::bound::value_of;
 use planner::abstraction::Abstractions;
-use planner::partition::{CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner};
+use planner::partition::{
+    Canonical, CanonicalShares, CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner,
+};
 use planner::task::{OpId, Value};
+
+use super::Labels;
 
 /// The distance between lower and upper bound at which a partitioning counts as optimal, as a
 /// share of the optimum.
 pub const LABEL_GAP: f64 = 1e-3;
 
 /// What makes the labels, for the header of the file.
-pub fn solver() -> String {
-    format!(
-        "path-based column generation, Clarabel (interior point, no crossover) for the master, \
-         relative gap {LABEL_GAP}"
-    )
+pub fn solver(labels: Labels) -> String {
+    match labels {
+        Labels::None => "none".to_string(),
+        Labels::Ocp => format!(
+            "path-based column generation, Clarabel (interior point, no crossover) for the \
+             master, relative gap {LABEL_GAP}"
+        ),
+        Labels::Canonical => format!(
+            "the most even optimal partitioning: path-based column generation, Clarabel for the \
+             quadratic master, softness {}, relative gap {}",
+            CanonicalShares::SOFTNESS,
+            CanonicalShares::ACCURACY
+        ),
+    }
 }
 
+/// h_OCP and the pairs with an optimal share.
+type Label = (f64, Vec<(u32, f32)>);
+
 /// Computes labels.
-pub(super) struct Labeller {
-    ocp: Ocp,
-    scratch: PartitionScratch,
+pub(super) enum Labeller {
+    None,
+    Ocp(Box<Ocp>, PartitionScratch),
+    Canonical(Box<Canonical>),
 }
 
 impl Labeller {
-    pub(super) fn new(abstractions: &Arc<Abstractions>) -> Labeller {
-        let ocp = Ocp::with_config(
-            abstractions,
-            OcpConfig { gap: Some(LABEL_GAP), ..OcpConfig::default() },
-        );
-        Labeller { ocp, scratch: PartitionScratch::default() }
+    pub(super) fn new(labels: Labels, abstractions: &Arc<Abstractions>) -> Labeller {
+        match labels {
+            Labels::None => Labeller::None,
+            Labels::Ocp => {
+                let config = OcpConfig { gap: Some(LABEL_GAP), ..OcpConfig::default() };
+                let ocp = Ocp::with_config(abstractions, config);
+                Labeller::Ocp(Box::new(ocp), PartitionScratch::default())
+            }
+            Labels::Canonical => Labeller::Canonical(Box::new(Canonical::new(abstractions))),
+        }
     }
 
-    /// h_OCP and the pairs with an optimal share; `None` for a dead end.
-    pub(super) fn label(&mut self, state: &[Value]) -> Option<(f64, Vec<(u32, f32)>)> {
-        if self.ocp.abstractions().is_dead_end(state) {
-            return None;
+    /// The label of a state that is no dead end; `None` if none can be found.
+    pub(super) fn label(&mut self, state: &[Value]) -> Option<Label> {
+        match self {
+            Labeller::None => None,
+            Labeller::Ocp(ocp, scratch) => {
+                let partitioning = ocp.best_for(state)?;
+                let h = value_of(&partitioning, state, scratch)?;
+                Some((reference(h, ocp.bounds().upper), shares(&partitioning)))
+            }
+            Labeller::Canonical(canonical) => {
+                let found = canonical.shares_for(state)?;
+                let shares = (0..).zip(found.shares.iter().map(|&share| share as f32)).collect();
+                Some((reference(found.value, found.upper), shares))
+            }
         }
-        let partitioning = self.ocp.best_for(state)?;
-        let h = value_of(&partitioning, state, &mut self.scratch)?;
-        // The upper bound is what no partitioning exceeds: ratios to it are never flattered.
-        let h = h.max(self.ocp.bounds().upper.min(h * (1.0 + 2.0 * LABEL_GAP)));
-        Some((h, shares(&partitioning)))
     }
+}
+
+/// The upper bound is what no partitioning exceeds: ratios to it are never flattered.
+fn reference(h: f64, upper: f64) -> f64 {
+    h.max(upper.min(h * (1.0 + 2.0 * LABEL_GAP)))
 }
 
 /// The share of its operator's cost that each pair has; what is left over is divided equally, so

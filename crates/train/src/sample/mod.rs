@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::task::Task;
+use planner::task::{Task, Value};
 use rand::SeedableRng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,8 @@ pub enum Labels {
     None,
     /// An optimal partitioning and its value.
     Ocp,
+    /// The most even optimal partitioning, a function of the state, and its value.
+    Canonical,
 }
 
 /// How tasks are sampled.
@@ -90,6 +92,8 @@ pub struct Job {
     pub source: Source,
     /// The task.
     pub task: Task,
+    /// The states to label, if they are given.
+    pub states: Option<Vec<Vec<Value>>>,
 }
 
 /// The progress of sampling.
@@ -159,8 +163,11 @@ pub fn sample_task(job: &Job, config: &SampleConfig, stop: &AtomicBool) -> Sampl
     let deadline = Instant::now() + Duration::from_secs_f64(config.time_limit_s.clamp(0.0, 1e6));
     let abstractions = abstractions(&job.task);
     let mut random = Random::seed_from_u64(config.seed ^ name_seed(&job.name));
-    let states = states(&job.task, &abstractions, config, deadline, stop, &mut random);
-    let mut labeller = Labeller::new(&abstractions);
+    let states = match &job.states {
+        Some(states) => states.clone(),
+        None => states(&job.task, &abstractions, config, deadline, stop, &mut random),
+    };
+    let mut labeller = Labeller::new(config.labels, &abstractions);
     let mut labelled = Vec::with_capacity(states.len());
     for values in states {
         if Instant::now() >= deadline || stop.load(Ordering::Relaxed) {
@@ -168,7 +175,8 @@ pub fn sample_task(job: &Job, config: &SampleConfig, stop: &AtomicBool) -> Sampl
         }
         let (h_ocp, shares) = match config.labels {
             Labels::None => (None, None),
-            Labels::Ocp => match labeller.label(&values) {
+            _ if abstractions.is_dead_end(&values) => continue,
+            _ => match labeller.label(&values) {
                 Some((h, shares)) => (Some(h), Some(shares)),
                 None => continue,
             },

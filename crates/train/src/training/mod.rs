@@ -28,6 +28,7 @@ use lcp::training::{Trainer, TrainingSet};
 use lcp::wl::{Vocabulary, VocabularyBuilder};
 use planner::task::Value;
 use rand::SeedableRng;
+use rayon::prelude::*;
 
 use crate::dataset::tasks::TaskStates;
 use crate::generate::Random;
@@ -103,7 +104,7 @@ pub fn train(
     stop: &AtomicBool,
     show: &mut dyn FnMut(Event),
 ) -> Result<Option<Model>, TrainError> {
-    let Inputs { mut config, training, validation, directory, origin } = inputs;
+    let Inputs { mut config, training, validation, directory, mut origin } = inputs;
     check(&config, &training, &validation)?;
     let mut signature = Signature::default();
     training.iter().for_each(|task| signature.extend(&task.task));
@@ -113,6 +114,9 @@ pub fn train(
     }
     let data = fingerprint(training.iter().chain(&validation));
     let tasks = training.len();
+    for (name, tasks) in [(TRAINED_ON, &training), (VALIDATED_ON, &validation)] {
+        origin.settings.insert(name.to_string(), hash_list(tasks));
+    }
     let vocabulary = Arc::new(vocabulary(&config, &training));
     config.network = NetworkConfig { input: vocabulary.num_features(), ..config.network };
     config.network.check()?;
@@ -153,6 +157,18 @@ pub fn train(
     let model = run.model(signature, vocabulary, origin, tasks, states);
     model.save(&directory.join("model.safetensors"))?;
     Ok(Some(model))
+}
+
+/// The settings of a model that list the states it was trained on, and those it was chosen by.
+pub const TRAINED_ON: &str = "states.training";
+/// See [`TRAINED_ON`].
+pub const VALIDATED_ON: &str = "states.validation";
+
+/// The hashes of all states, ascending, in twelve hexadecimal digits each.
+pub fn hash_list(tasks: &[TaskStates]) -> String {
+    let mut hashes: Vec<u64> = tasks.par_iter().flat_map_iter(TaskStates::state_hashes).collect();
+    hashes.sort_unstable();
+    hashes.iter().map(|hash| format!("{hash:012x}")).collect()
 }
 
 fn check(

@@ -1,0 +1,127 @@
+//! How good a model is on states that it never saw.
+//!
+//! A model lists the states that it was trained on and those that it was chosen by; none of them
+//! may be among those that it is judged on.
+
+use std::collections::BTreeSet;
+
+use lcp::model::{Model, ModelError};
+use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
+use lcp::training::bound::value_of;
+use planner::partition::{PartitionScratch, Partitioner, Saturated, Uniform};
+use rayon::prelude::*;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::dataset::tasks::TaskStates;
+use crate::training::{TRAINED_ON, VALIDATED_ON};
+
+/// Means over states of h / h_OCP.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Judgement {
+    /// States with a known h_OCP > 0.
+    pub states: usize,
+    /// Tasks with such states.
+    pub tasks: usize,
+    /// Of the model's prediction.
+    pub model: f64,
+    /// Of saturated partitioning, one for the state.
+    pub scp: f64,
+    /// Of uniform partitioning.
+    pub uniform: f64,
+    /// The share of states where the prediction is within 1 % of the optimum.
+    pub within_a_percent: f64,
+    /// Whether the model says which states it saw; if so, none of them is among these.
+    pub proved_unseen: bool,
+}
+
+/// Why a model cannot be judged.
+#[derive(Debug, Error)]
+pub enum JudgeError {
+    /// The model is of another domain.
+    #[error("{task}: {error}")]
+    Model {
+        /// The task.
+        task: String,
+        /// What does not fit.
+        error: ModelError,
+    },
+    /// No state has a known optimum.
+    #[error("no state with a known optimum; sample with --labels ocp")]
+    NoStates,
+    /// The model was made with some of the states.
+    #[error("{count} of the states are among those that the model was {how}")]
+    Seen {
+        /// How many.
+        count: usize,
+        /// What they were used for.
+        how: &'static str,
+    },
+}
+
+/// Judges a model.
+pub fn judge(
+    model: &Model,
+    tasks: &[TaskStates],
+    softmax: Softmax,
+) -> Result<Judgement, JudgeError> {
+    let hashes: BTreeSet<u64> = tasks.par_iter().flat_map_iter(TaskStates::state_hashes).collect();
+    let mut proved_unseen = true;
+    for (name, how) in [(TRAINED_ON, "trained on"), (VALIDATED_ON, "chosen by")] {
+        let Some(list) = model.provenance.settings.get(name) else {
+            proved_unseen = false;
+            continue;
+        };
+        let count = listed(list).filter(|hash| hashes.contains(hash)).count();
+        if count > 0 {
+            return Err(JudgeError::Seen { count, how });
+        }
+    }
+    let of_tasks: Result<Vec<Vec<[f64; 3]>>, JudgeError> =
+        tasks.par_iter().map(|task| ratios(model, task, softmax)).collect();
+    let of_tasks = of_tasks?;
+    let ratios: Vec<[f64; 3]> = of_tasks.concat();
+    if ratios.is_empty() {
+        return Err(JudgeError::NoStates);
+    }
+    let mean = |i: usize| ratios.iter().map(|r| r[i]).sum::<f64>() / ratios.len() as f64;
+    let near = ratios.iter().filter(|r| r[0] >= 0.99).count();
+    Ok(Judgement {
+        states: ratios.len(),
+        tasks: of_tasks.iter().filter(|ratios| !ratios.is_empty()).count(),
+        model: mean(0),
+        scp: mean(1),
+        uniform: mean(2),
+        within_a_percent: near as f64 / ratios.len() as f64,
+        proved_unseen,
+    })
+}
+
+/// The hashes of a list as `training::hash_list` writes it.
+fn listed(list: &str) -> impl Iterator<Item = u64> {
+    let digits = list.as_bytes().chunks_exact(12);
+    digits.filter_map(|hash| u64::from_str_radix(std::str::from_utf8(hash).ok()?, 16).ok())
+}
+
+/// h / h_OCP of the model, of saturated and of uniform partitioning at each state of a task.
+fn ratios(model: &Model, task: &TaskStates, softmax: Softmax) -> Result<Vec<[f64; 3]>, JudgeError> {
+    let TaskStates { name, task, abstractions, states } = task;
+    model.check_task(task).map_err(|error| JudgeError::Model { task: name.clone(), error })?;
+    let mut predictor = Predictor::new(task, abstractions, model, softmax, MEMORY_LIMIT);
+    let (mut saturated, mut uniform) = (Saturated::new(abstractions), Uniform::new(abstractions));
+    let mut scratch = PartitionScratch::default();
+    let mut ratios = Vec::new();
+    for state in states {
+        let Some(optimum) = state.h_ocp.filter(|h| *h > 0.0) else { continue };
+        let partitionings = [
+            Some(predictor.predict(&state.values)),
+            saturated.best_for(&state.values),
+            uniform.best_for(&state.values),
+        ];
+        ratios.push(partitionings.map(|partitioning| {
+            let h = partitioning.and_then(|p| value_of(&p, &state.values, &mut scratch));
+            h.unwrap_or(0.0) / optimum
+        }));
+    }
+    Ok(ratios)
+}
