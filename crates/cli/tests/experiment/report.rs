@@ -242,6 +242,13 @@ fn the_readme_says_what_the_committed_results_say() {
     says(format!("On {} small tasks", wide.len()));
     assert_eq!(refused, 0, "all of classical PDDL is accepted");
     says(format!("`auto` solves {solved} in the same 30 s"));
+
+    let certificates =
+        ["../certificates/paper.jsonl", "../certificates/wide.jsonl"].map(records).concat();
+    assert!(certificates.iter().all(|r| r["verified"] == true && r["status"] == "solved"));
+    let counted = solved + crate::report::solved(&thirty, "auto").len();
+    assert_eq!(certificates.len(), counted, "a certificate for each");
+    says(format!("All {counted} optima of `auto`"));
 }
 
 #[test]
