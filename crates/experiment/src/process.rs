@@ -59,7 +59,7 @@ impl<'a> Executor<'a> {
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let outcome = self.execute_in(&folder, run);
-        let removed = std::fs::remove_dir_all(&folder);
+        let removed = remove(&folder);
         let record = outcome?;
         removed.with_context(|| format!("cannot remove the folder {}", folder.display()))?;
         Ok(record)
@@ -258,6 +258,19 @@ fn tail(path: &Path) -> String {
         Ok(bytes)
     };
     String::from_utf8_lossy(&read().unwrap_or_default()).trim().to_owned()
+}
+
+/// Removes a folder, also while a process that a killed experiment left behind still writes there.
+fn remove(folder: &Path) -> std::io::Result<()> {
+    let mut result = std::fs::remove_dir_all(folder);
+    for _ in 0..100 {
+        if result.is_ok() || !folder.exists() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        result = std::fs::remove_dir_all(folder);
+    }
+    result
 }
 
 #[cfg(test)]
