@@ -244,7 +244,12 @@ mod large {
     /// A block of zeros, or null.
     pub(super) fn map(size: usize) -> *mut u8 {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        if super::in_use() > super::LOOK_ABOVE.load(super::Ordering::Relaxed) {
+            // Near the limit a block is resident at once: several of them, each of which fits alone, would
+            // otherwise be touched after the last look.
+            flags |= libc::MAP_POPULATE;
+        }
         // SAFETY: asks for a fresh mapping, which aliases nothing.
         let block = unsafe { libc::mmap(null_mut(), size, protection, flags, -1, 0) };
         if block == libc::MAP_FAILED { null_mut() } else { block.cast() }
