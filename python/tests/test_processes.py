@@ -60,6 +60,8 @@ def test_an_exception_in_the_callback_ends_it(hard: Text) -> None:
 
 
 def test_an_interrupt_ends_it(hard: Text) -> None:
+    # What a shell starts in the background ignores interrupts, and so would this interpreter.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
