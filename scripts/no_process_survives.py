@@ -92,6 +92,8 @@ def main() -> int:
         f"{len(after_timeouts)} processes left"
     )
 
+    # What a shell starts in the background ignores interrupts, and so would this interpreter.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     interrupted = 0
     for _ in range(arguments.interrupts):
         timer = threading.Timer(dice.uniform(0, 0.1), os.kill, [os.getpid(), signal.SIGINT])
