@@ -9,14 +9,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use lcp::auto::Auto;
-use lcp::components::{ComponentsConfig, go_on};
+use lcp::components::{ComponentsConfig, go_on, with_landmarks};
 use planner::abstraction::{
     Abstractions, CartesianConfig, CegarConfig, ChosenConfig, Component, LandmarkConfig, Pattern,
     PatternLimits, cartesian_abstractions, cegar_patterns, chosen_patterns,
-    has_cartesian_abstractions, interesting_patterns, landmark_abstractions, projections_within,
+    has_cartesian_abstractions, interesting_patterns, projections_within,
 };
 use planner::heuristic::{
-    Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
+    Blind, CutConfig, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored,
+    StoredConfig,
 };
 use planner::partition::{
     Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
@@ -70,7 +71,8 @@ pub(crate) enum Kind {
     Patterns,
     /// Cartesian abstractions for goals and landmarks
     Cartesian,
-    /// Domain abstractions that count how often landmarks have to be made true
+    /// Domain abstractions that count how often landmarks have to be made true, and landmarks of
+    /// LM-cut
     Landmarks,
 }
 
@@ -137,6 +139,17 @@ pub(crate) struct ComponentArgs {
     /// these and adds what pays]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS")]
     pub(crate) components: Option<Vec<Kind>>,
+    /// What auto may add when a search takes longer, separated by commas; nothing if --components
+    /// is given
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "KINDS",
+        default_value = "patterns,cartesian,landmarks",
+        conflicts_with = "components"
+    )]
+    pub(crate) auto_adds: Vec<Kind>,
     /// Use at most this many patterns
     #[arg(long, value_name = "N", default_value_t = PatternLimits::default().patterns)]
     pub(crate) max_patterns: usize,
@@ -216,6 +229,7 @@ impl HeuristicOptions {
         let among = ComponentArgs {
             patterns: vec![Patterns::Systematic(2)],
             components: None,
+            auto_adds: vec![Kind::Patterns, Kind::Cartesian, Kind::Landmarks],
             max_patterns: patterns,
             max_pattern_states: states,
         };
@@ -249,7 +263,7 @@ impl HeuristicOptions {
         if abstractions.is_empty() && self.among.max_patterns > 0 {
             let why = match self.among.kinds() {
                 kinds if kinds.contains(&Kind::Patterns) => "No pattern fits into the memory",
-                [Kind::Landmarks] => "There is no landmark to count",
+                [Kind::Landmarks] => "There is no landmark",
                 _ => "There is no Cartesian abstraction",
             };
             note(format!("{why}: {} becomes blind.", name.as_text()));
@@ -264,7 +278,7 @@ impl HeuristicOptions {
                 if self.among.components.is_some() {
                     return Ok(Box::new(Stored::new(auto, stored)));
                 }
-                let config = components_config(memory_limit);
+                let config = components_config(memory_limit, &self.among.auto_adds);
                 let go_on = move |first| go_on(task, first, &config, stored);
                 Box::new(Staged::new(Stored::new(auto, stored), SECOND, Box::new(go_on)))
             }
@@ -351,6 +365,7 @@ impl ComponentArgs {
         };
         let mut components = Vec::new();
         let kinds = self.kinds();
+        let config = components_config(resources.memory_bytes, kinds);
         if kinds.contains(&Kind::Patterns) {
             components = projections(task, &self.patterns, &limits, resources, note);
         }
@@ -362,9 +377,10 @@ impl ComponentArgs {
             }
             // Asked for by name, they may be large.
             let CartesianConfig { states, .. } = CartesianConfig::default();
-            let config = components_config(resources.memory_bytes).cartesian;
-            let config = CartesianConfig { states, ..config };
-            components.extend(cartesian_abstractions(task, &config));
+            if let Some(usual) = config.cartesian {
+                let config = CartesianConfig { states, ..usual };
+                components.extend(cartesian_abstractions(task, &config));
+            }
         }
         if kinds.contains(&Kind::Landmarks) {
             if !has_cartesian_abstractions(task) {
@@ -372,8 +388,8 @@ impl ComponentArgs {
                             is used.";
                 note(text.into());
             }
-            let config = components_config(resources.memory_bytes).landmarks;
-            components.extend(landmark_abstractions(task, &config));
+            let so_far = Abstractions::of(task, components);
+            return with_landmarks(task, &so_far, &config);
         }
         Abstractions::of(task, components)
     }
@@ -460,17 +476,21 @@ fn stored_config(memory_limit: Option<usize>) -> StoredConfig {
 }
 
 /// Another eighth may go to components that come later, at some sixty bytes a transition.
-fn components_config(memory_limit: Option<usize>) -> ComponentsConfig {
+fn components_config(memory_limit: Option<usize>, kinds: &[Kind]) -> ComponentsConfig {
     let config = ComponentsConfig::default();
     let most = memory_limit.map_or(usize::MAX, |bytes| bytes / 8 / 64);
-    let transitions = most.min(config.cartesian.transitions);
-    let cartesian = CartesianConfig { transitions, ..config.cartesian };
-    let transitions = most.min(config.cegar.transitions);
-    let cegar = CegarConfig { transitions, ..config.cegar };
-    let transitions = most.min(config.landmarks.transitions);
-    let landmarks = LandmarkConfig { transitions, ..config.landmarks };
+    let fit = |transitions: usize| most.min(transitions);
+    let cartesian = config.cartesian.filter(|_| kinds.contains(&Kind::Cartesian));
+    let cartesian =
+        cartesian.map(|usual| CartesianConfig { transitions: fit(usual.transitions), ..usual });
+    let cegar = config.cegar.filter(|_| kinds.contains(&Kind::Patterns));
+    let cegar = cegar.map(|usual| CegarConfig { transitions: fit(usual.transitions), ..usual });
+    let landmarks = config.landmarks.filter(|_| kinds.contains(&Kind::Landmarks));
+    let landmarks =
+        landmarks.map(|usual| LandmarkConfig { transitions: fit(usual.transitions), ..usual });
+    let cuts = CutConfig { operators: fit(config.cuts.operators), ..config.cuts };
     let max_bytes = memory_limit.map_or(config.max_bytes, |bytes| config.max_bytes.min(bytes / 8));
-    ComponentsConfig { cartesian, cegar, landmarks, max_bytes, ..config }
+    ComponentsConfig { cartesian, cegar, landmarks, cuts, max_bytes, ..config }
 }
 
 /// Another eighth may go to what partitioners remember.

@@ -10,12 +10,13 @@ use clap::{ArgMatches, Command};
 use crate::heuristic::Name::{self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, Uniform};
 
 /// Options of heuristics, as on the command line, with the heuristics that use them.
-const USED_BY: [(&str, &[Name]); 13] = [
+const USED_BY: [(&str, &[Name]); 14] = [
     ("use", &[Uniform, Scp, Ocp, Lagrangian, Lcp]),
     ("patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
     ("max-patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
     ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
     ("components", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian]),
+    ("auto-adds", &[Auto]),
     ("gzocp-time", &[Gzocp]),
     ("model", &[Auto, Lcp]),
     ("continue-training", &[Lcp]),

@@ -21,7 +21,9 @@ use planner::abstraction::{
     Abstractions, CartesianConfig, CegarConfig, Component, LandmarkConfig, Pattern,
     cartesian_abstractions, cegar_patterns, landmark_abstractions, projections_within,
 };
-use planner::heuristic::{Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig};
+use planner::heuristic::{
+    CutConfig, Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig, cut_abstractions,
+};
 use planner::partition::{
     Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
     Start, Walks,
@@ -32,14 +34,16 @@ use planner::work::{Budget, SECOND, Work};
 /// How to go beyond projections.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ComponentsConfig {
-    /// The larger patterns, …
-    pub cegar: CegarConfig,
+    /// The larger patterns, if they may join, …
+    pub cegar: Option<CegarConfig>,
     /// … as far as they fit into this.
     pub max_bytes: usize,
-    /// The Cartesian abstractions.
-    pub cartesian: CartesianConfig,
-    /// The landmarks that are counted.
-    pub landmarks: LandmarkConfig,
+    /// The Cartesian abstractions, if they may join.
+    pub cartesian: Option<CartesianConfig>,
+    /// The landmarks, if they may join: those that are counted, …
+    pub landmarks: Option<LandmarkConfig>,
+    /// … and those of LM-cut.
+    pub cuts: CutConfig,
     /// States at which collections are compared, …
     pub samples: usize,
     /// … as far as this much work goes.
@@ -68,10 +72,11 @@ impl Default for ComponentsConfig {
             ..CegarConfig::default()
         };
         ComponentsConfig {
-            cegar,
+            cegar: Some(cegar),
             max_bytes: 256 << 20,
-            cartesian,
-            landmarks: LandmarkConfig::default(),
+            cartesian: Some(cartesian),
+            landmarks: Some(LandmarkConfig::default()),
+            cuts: CutConfig::default(),
             samples: 10,
             work: SECOND / 2,
             steps: 25,
@@ -103,12 +108,17 @@ fn with_more_components(
 ) -> Option<Stored<Saturated>> {
     let mut comparison = Comparison::new(task, projections, config);
     let mut best = comparison.best(collections(task, projections, config), config);
-    let landmarks = landmark_abstractions(task, &config.landmarks);
-    if !landmarks.is_empty() {
-        // Beside the projections alone they are cheaper to look at.
-        let beside = [Some(projections.clone()), best.clone()];
-        for all in beside.into_iter().flatten() {
-            best = comparison.best(vec![joined(task, &all, &landmarks)], config).or(best);
+    if let Some(landmarks) = &config.landmarks {
+        let counted = landmark_abstractions(task, landmarks);
+        let states = comparison.states.iter().map(|(state, _)| &state[..]);
+        let budget = &mut Budget::new(landmarks.work);
+        let cuts = cut_abstractions(task, states, &config.cuts, budget);
+        for more in [counted, cuts].iter().filter(|more| !more.is_empty()) {
+            // Beside the projections alone they are cheaper to look at.
+            let beside = [Some(projections.clone()), best.clone()];
+            for all in beside.into_iter().flatten() {
+                best = comparison.best(vec![joined(task, &all, more)], config).or(best);
+            }
         }
     }
     let best = best?;
@@ -125,6 +135,22 @@ fn with_more_components(
         ..stored.schedule
     };
     Some(Stored::new(saturated, StoredConfig { schedule, ..stored }))
+}
+
+/// A collection and all its landmarks: those that are counted, and those of LM-cut at the initial
+/// state and at states of random walks.
+pub fn with_landmarks(
+    task: &Task,
+    all: &Arc<Abstractions>,
+    config: &ComponentsConfig,
+) -> Arc<Abstractions> {
+    let Some(landmarks) = &config.landmarks else { return all.clone() };
+    let mut more = landmark_abstractions(task, landmarks);
+    let budget = &mut Budget::new(landmarks.work);
+    let states = samples(task, all, config.samples, budget);
+    let states = states.iter().map(|state| &state[..]);
+    more.extend(cut_abstractions(task, states, &config.cuts, budget));
+    joined(task, all, &more)
 }
 
 /// A collection with more components.
@@ -218,10 +244,11 @@ fn collections(
 ) -> Vec<Arc<Abstractions>> {
     let known: HashSet<&Pattern> =
         projections.components().iter().filter_map(|component| component.pattern()).collect();
-    let mut patterns = cegar_patterns(task, &config.cegar);
+    let mut patterns = config.cegar.map_or(Vec::new(), |cegar| cegar_patterns(task, &cegar));
     patterns.retain(|pattern| !known.contains(pattern));
     let larger = projections_within(task, &patterns, config.max_bytes);
-    let cartesian = cartesian_abstractions(task, &config.cartesian);
+    let cartesian = config.cartesian.map(|cartesian| cartesian_abstractions(task, &cartesian));
+    let cartesian = cartesian.unwrap_or_default();
     let with = |more: &[Component]| joined(task, projections, more);
     match (larger.is_empty(), cartesian.is_empty()) {
         (true, true) => Vec::new(),
@@ -242,7 +269,9 @@ fn samples(
     budget: &mut Budget,
 ) -> Vec<Vec<Value>> {
     let mut walks = Walks::new(task, projections);
-    walks.expect(value(&mut Saturated::new(projections), &task.initial, budget));
+    if !projections.is_dead_end(&task.initial) {
+        walks.expect(value(&mut Saturated::new(projections), &task.initial, budget));
+    }
     std::iter::once(task.initial.clone()).chain((1..count).map(|_| walks.state())).collect()
 }
 

@@ -2,20 +2,22 @@
 //!
 //! Usage: initial_value COMPONENTS TASK.sas | initial_value COMPONENTS DOMAIN PROBLEM
 //!
-//! COMPONENTS is `systematic:N`, `chosen`, `cegar` or `cartesian`, or several separated by commas.
+//! COMPONENTS is `systematic:N`, `chosen`, `cegar`, `cartesian` or `landmarks`, or several separated by commas.
 //! Prints one JSON object: the bounds after a second of work, by the best of many saturated cost
 //! partitionings and by ascent from one, and the seconds that building and either took.
 
 use std::time::Instant;
 
 use planner::abstraction::{
-    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, Pattern, PatternLimits,
-    cartesian_abstractions, cegar_patterns, chosen_patterns, interesting_patterns,
-    projections_within,
+    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, LandmarkConfig, Pattern,
+    PatternLimits, cartesian_abstractions, cegar_patterns, chosen_patterns, interesting_patterns,
+    landmark_abstractions, projections_within,
 };
 use planner::estimate::Estimate;
+use planner::heuristic::{CutConfig, cut_abstractions};
 use planner::partition::{
     Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
+    Walks,
 };
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::{Cost, Task};
@@ -29,7 +31,8 @@ fn main() {
 
     let started = Instant::now();
     let mut patterns: Vec<Pattern> = Vec::new();
-    for source in sources.split(',').filter(|&source| source != "cartesian") {
+    let is_pattern = |source: &&str| !["cartesian", "landmarks"].contains(source);
+    for source in sources.split(',').filter(is_pattern) {
         let found = collect(&task, source);
         let new: Vec<Pattern> = found.into_iter().filter(|p| !patterns.contains(p)).collect();
         patterns.extend(new);
@@ -39,6 +42,17 @@ fn main() {
     let left_out = patterns.len() - components.len();
     if sources.split(',').any(|source| source == "cartesian") {
         components.extend(cartesian_abstractions(&task, &CartesianConfig::default()));
+    }
+    if sources.split(',').any(|source| source == "landmarks") {
+        let counted = landmark_abstractions(&task, &LandmarkConfig::default());
+        let so_far = Abstractions::of(&task, components.clone());
+        let mut walks = Walks::new(&task, &so_far);
+        let states: Vec<_> =
+            std::iter::once(task.initial.clone()).chain((1..10).map(|_| walks.state())).collect();
+        let states = states.iter().map(|state| &state[..]);
+        let budget = &mut Budget::new(SECOND / 2);
+        components.extend(counted);
+        components.extend(cut_abstractions(&task, states, &CutConfig::default(), budget));
     }
     let abstractions = Abstractions::of(&task, components);
     let building = started.elapsed().as_secs_f64();

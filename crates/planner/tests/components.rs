@@ -7,7 +7,9 @@ use planner::abstraction::{
     Abstractions, CartesianConfig, Component, INFINITY, LandmarkConfig, PatternLimits,
     cartesian_abstractions, interesting_patterns, landmark_abstractions, projections_within,
 };
-use planner::heuristic::{Estimate, EveryState, Heuristic, Stored, StoredConfig};
+use planner::heuristic::{
+    CutConfig, Estimate, EveryState, Heuristic, LmCut, Stored, StoredConfig, cut_abstractions,
+};
 use planner::partition::{
     Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Saturated, Saturator, Start,
     Uniform, saturate,
@@ -16,6 +18,7 @@ use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::{Cost, Task};
 use planner::testing::{StateSpace, random_task};
 use planner::translate::{TranslateOptions, translate};
+use planner::work::Budget;
 use proptest::prelude::*;
 
 /// Cartesian abstractions of different coarseness.
@@ -29,12 +32,21 @@ fn landmarks(task: &Task, states: usize) -> Vec<Component> {
     landmark_abstractions(task, &LandmarkConfig { states, ..LandmarkConfig::default() })
 }
 
+/// Landmarks that LM-cut finds at the first states.
+fn cuts(task: &Task) -> Vec<Component> {
+    let space = StateSpace::new(task);
+    let states: Vec<&[u32]> = space.reachable().map(|(state, _)| state).take(5).collect();
+    cut_abstractions(task, states, &CutConfig::default(), &mut Budget::unlimited())
+}
+
 fn mixtures(task: &Task) -> Vec<Arc<Abstractions>> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
     let pairs = projections_within(task, &patterns, usize::MAX);
     let both = [pairs.clone(), cartesian(task, 60, true)].concat();
-    let counting = [pairs, landmarks(task, 5000)].concat();
+    let counting = [pairs.clone(), landmarks(task, 5000)].concat();
     let all = [
+        cuts(task),
+        [pairs, cuts(task), cartesian(task, 15, true)].concat(),
         both,
         cartesian(task, 1000, false),
         cartesian(task, 15, true),
@@ -106,6 +118,18 @@ fn what_has_to_be_done_again_and_again_is_counted() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
+    /// As components, divided optimally, they say at least as much as LM-cut itself.
+    #[test]
+    fn landmarks_keep_what_they_are_worth(seed: u64) {
+        let task = random_task(seed);
+        let budget = &mut Budget::unlimited();
+        let found = cut_abstractions(&task, [&task.initial[..]], &CutConfig::default(), budget);
+        let Estimate::AtLeast(h) = LmCut::new(&task).evaluate(&task.initial) else { return Ok(()) };
+        let abstractions = Abstractions::of(&task, found);
+        let together = EveryState::new(Ocp::new(&abstractions)).evaluate(&task.initial);
+        prop_assert!(together >= Estimate::AtLeast(h), "{together:?} {h}");
+    }
+
     /// Every transition of the task has its image, and every goal is one.
     #[test]
     fn components_are_abstractions(seed: u64) {
@@ -128,7 +152,9 @@ proptest! {
                             let operators = component.label_operators(label);
                             other == to && (operators.contains(&o) || operators.is_empty())
                         };
-                        prop_assert!(from == to || component.transitions_from(from).any(is_image));
+                        // What follows an abstract goal does not matter.
+                        let is_over = from == to || component.is_goal(from);
+                        prop_assert!(is_over || component.transitions_from(from).any(is_image));
                         if distance(&next) != INFINITY {
                             let cost = abstractions.costs()[o.index()];
                             prop_assert!(distance(state) <= distance(&next) + cost);

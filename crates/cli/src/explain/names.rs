@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use planner::abstraction::{Abstractions, Component};
+use planner::abstraction::{Abstractions, Component, ComponentShape};
 use planner::task::{Atom, Fact, FactMeaning, ObjectId, Task, VarId};
 
 /// Words that say where something is.
@@ -32,6 +32,9 @@ pub(super) fn component_names(task: &Task, abstractions: &Abstractions) -> Vec<S
 
 /// What a component is about.
 pub(super) fn component_name(task: &Task, component: &Component) -> String {
+    if let ComponentShape::Landmark(_) = component.shape() {
+        return landmark_name(task, component);
+    }
     let Some(subgoal) = component.subgoal() else {
         return list_phrases(component.variables().iter().map(|&var| phrase(task, var)));
     };
@@ -43,8 +46,34 @@ pub(super) fn component_name(task: &Task, component: &Component) -> String {
     format!("{before} {}", list(&facts))
 }
 
+/// What has to be done, by schema, with the objects that all operators have in common: "some
+/// unload parcel …".
+fn landmark_name(task: &Task, component: &Component) -> String {
+    let names = component.relevant_operators().iter().map(|&o| task.operator_name(o));
+    let mut by_schema: Vec<Vec<String>> = Vec::new();
+    for name in names {
+        let words: Vec<String> = name.split(' ').map(str::to_string).collect();
+        match by_schema.iter_mut().find(|known| known[0] == words[0]) {
+            Some(known) => {
+                let differ = |(known, word): (&mut String, &String)| {
+                    if known != word {
+                        *known = "…".to_string();
+                    }
+                };
+                known.iter_mut().zip(&words).for_each(differ);
+            }
+            None => by_schema.push(words),
+        }
+    }
+    let schemas: Vec<String> = by_schema.iter().map(|words| words.join(" ")).collect();
+    format!("some {}", list(&schemas).replace(" and ", " or "))
+}
+
 /// The kind of a component, as a heading above those of its kind.
 pub(super) fn component_group(task: &Task, component: &Component) -> String {
+    if let ComponentShape::Landmark(_) = component.shape() {
+        return "something that every plan has to do".to_string();
+    }
     match component.subgoal() {
         Some(_) if component.counts() => "how often something has to become true".to_string(),
         None => match component.variables().len() {

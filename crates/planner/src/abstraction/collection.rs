@@ -22,7 +22,7 @@ use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::EffectIndex;
 use super::pattern::{Pattern, PatternId};
 use crate::csr::{Csr, Offsets};
-use crate::task::{Cost, OpId, Task, Value, VarId};
+use crate::task::{Cost, FactNumbers, OpId, Task, Value, VarId};
 
 /// The most parts into which a unit of cost is divided.
 pub const COST_SCALE: u32 = 1 << 16;
@@ -40,6 +40,7 @@ const LIMIT: u64 = 1 << 31;
 #[derive(Clone, Debug)]
 pub struct Abstractions {
     projections: Vec<Component>,
+    facts: FactNumbers,
     divisor: Cost,
     scale: u32,
     largest_sum: u64,
@@ -91,6 +92,7 @@ impl Abstractions {
         let dead_ends = dead_end_projections(task, &projections, &distances);
         Arc::new(Abstractions {
             projections,
+            facts: FactNumbers::new(task),
             divisor,
             scale,
             largest_sum,
@@ -127,6 +129,11 @@ impl Abstractions {
     /// All projections, in the order of their ids.
     pub fn components(&self) -> &[Component] {
         &self.projections
+    }
+
+    /// The facts of the task.
+    pub fn facts(&self) -> &FactNumbers {
+        &self.facts
     }
 
     /// The number of operators of the task.

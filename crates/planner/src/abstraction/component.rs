@@ -1,10 +1,11 @@
 //! A component: a small transition system that a task is seen through.
 //!
-//! There are two shapes.
+//! There are three shapes.
 //! In the *projection* to a pattern, abstract states are all combinations of values of the
 //! pattern's variables, ranked by mixed radix; abstract goals are those that agree with the goal.
 //! In a *Cartesian abstraction* they are the leaves of a tree of splits (see
 //! [`super::cartesian`]).
+//! An *action landmark* has two, before and after (see [`super::disjunctive`]).
 //! Whatever the shape, operators with the same transitions share a *label*, and what counts is the
 //! cheapest of them.
 //! A label without operators is free: a component may leave the cost of operators to others.
@@ -39,6 +40,8 @@ pub(super) enum Shape {
         /// Whether distances count how often the subgoal has to be made true.
         counts: bool,
     },
+    /// By whether they have one of these facts.
+    Landmark(Vec<Fact>),
 }
 
 /// How states become abstract states, as others see it.
@@ -48,6 +51,8 @@ pub enum ComponentShape<'a> {
     Pattern(&'a Pattern),
     /// By the leaf of a tree that they end up in.
     Tree(&'a SplitTree),
+    /// By whether they have one of these facts: 0 if they have, 1 if they have not.
+    Landmark(&'a [Fact]),
 }
 
 /// Pairs of abstract states, and the operators that lead from one to the other in each of them.
@@ -144,15 +149,16 @@ impl Component {
     pub fn pattern(&self) -> Option<&Pattern> {
         match &self.shape {
             Shape::Pattern(pattern) => Some(pattern),
-            Shape::Cartesian { .. } => None,
+            Shape::Cartesian { .. } | Shape::Landmark(_) => None,
         }
     }
 
     /// The facts that a Cartesian abstraction is about: goals, or a landmark.
-    /// None for a projection, which is about whatever the goal says of its variables.
+    /// None for a projection, which is about whatever the goal says of its variables, and for an
+    /// action landmark, which is about its operators.
     pub fn subgoal(&self) -> Option<&[Fact]> {
         match &self.shape {
-            Shape::Pattern(_) => None,
+            Shape::Pattern(_) | Shape::Landmark(_) => None,
             Shape::Cartesian { subgoal, .. } => Some(subgoal),
         }
     }
@@ -168,6 +174,7 @@ impl Component {
         match &self.shape {
             Shape::Pattern(pattern) => ComponentShape::Pattern(pattern),
             Shape::Cartesian { tree, .. } => ComponentShape::Tree(tree),
+            Shape::Landmark(outside) => ComponentShape::Landmark(outside),
         }
     }
 
@@ -176,6 +183,11 @@ impl Component {
         match &self.shape {
             Shape::Pattern(pattern) => pattern.variables().to_vec(),
             Shape::Cartesian { tree, .. } => tree.variables(),
+            Shape::Landmark(outside) => {
+                let mut variables: Vec<VarId> = outside.iter().map(|fact| fact.var).collect();
+                variables.dedup();
+                variables
+            }
         }
     }
 
@@ -193,6 +205,10 @@ impl Component {
                 digits.map(|(var, digit)| state[var.index()] * digit.place).sum()
             }
             Shape::Cartesian { tree, .. } => tree.set_of(state),
+            Shape::Landmark(outside) => {
+                let is_after = outside.iter().any(|fact| state[fact.var.index()] == fact.value);
+                u32::from(!is_after)
+            }
         }
     }
 
@@ -374,6 +390,7 @@ impl Component {
             + match &self.shape {
                 Shape::Pattern(_) => 0,
                 Shape::Cartesian { tree, .. } => tree.memory_bytes(),
+                Shape::Landmark(outside) => size_of_val(&outside[..]),
             }
     }
 }

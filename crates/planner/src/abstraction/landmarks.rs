@@ -71,6 +71,10 @@ impl<'t> Relaxation<'t> {
         Relaxation { task, words: numbers.len().div_ceil(64), numbers, needs }
     }
 
+    fn adds(&self, o: OpId, fact: Fact) -> bool {
+        self.task.operator(o).eff.contains(&fact)
+    }
+
     fn number(&self, fact: Fact) -> usize {
         self.numbers.of(fact)
     }
@@ -146,10 +150,10 @@ impl<'t> Relaxation<'t> {
         Some(sets)
     }
 
-    /// Which facts can be reached from the given ones without an operator that makes one true.
-    fn reached_without(
+    /// Which facts can be reached from the given ones without some operators.
+    pub(super) fn reached_without(
         &self,
-        avoided: Fact,
+        avoided: impl Fn(OpId) -> bool,
         mut queue: Vec<Fact>,
         budget: &mut Budget,
     ) -> Vec<bool> {
@@ -160,11 +164,10 @@ impl<'t> Relaxation<'t> {
             reached[self.number(fact)] = true;
         }
         let apply = |o: OpId, reached: &mut [bool], queue: &mut Vec<Fact>| {
-            let effects = &self.task.operator(o).eff;
-            if effects.contains(&avoided) {
+            if avoided(o) {
                 return;
             }
-            for &fact in effects {
+            for &fact in &self.task.operator(o).eff {
                 if !std::mem::replace(&mut reached[self.number(fact)], true) {
                     queue.push(fact);
                 }
@@ -195,13 +198,14 @@ impl<'t> Relaxation<'t> {
             start.extend(values.map(|value| Fact::new(fact.var, value)));
         }
         budget.spend(self.task.operators.len() as Work);
-        let reached = self.reached_without(fact, start, budget);
+        let reached = self.reached_without(|o| self.adds(o, fact), start, budget);
         self.task.goal.iter().copied().filter(|&goal| !reached[self.number(goal)]).collect()
     }
 
     /// The facts that cannot be reached without passing a state with the given one.
     fn only_after(&self, landmark: Fact, budget: &mut Budget) -> Vec<(VarId, Vec<Value>)> {
-        let reached = self.reached_without(landmark, self.initial().collect(), budget);
+        let start = self.initial().collect();
+        let reached = self.reached_without(|o| self.adds(o, landmark), start, budget);
         let mut after: Vec<(VarId, Vec<Value>)> = Vec::new();
         for fact in self.numbers.facts().filter(|&fact| !reached[self.number(fact)]) {
             match after.last_mut() {

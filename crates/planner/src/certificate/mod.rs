@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use crate::abstraction::{Component, ComponentShape, Distance, INFINITY, Pattern};
 use crate::plan::Plan;
-use crate::task::{Cost, OpId, Task, Value, VarId};
+use crate::task::{Cost, FactNumbers, OpId, Task, Value, VarId};
 
 /// The number of a bound in a certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +70,7 @@ pub struct Certificate<'w> {
     components: FxHashMap<usize, u64>,
     variables: FxHashMap<VarId, u64>,
     facts: Option<u64>,
+    numbers: FactNumbers,
     num_components: u64,
     last_bound: u64,
     /// The parent written last.
@@ -98,6 +99,7 @@ impl<'w> Certificate<'w> {
             components: FxHashMap::default(),
             variables: FxHashMap::default(),
             facts: None,
+            numbers: FactNumbers::new(task),
             num_components: 0,
             last_bound: 0,
             parent: 0,
@@ -169,15 +171,30 @@ impl<'w> Certificate<'w> {
         self.number(parts.len() as u64);
         for (view, part) in views.into_iter().zip(parts) {
             self.number(view);
-            for &entry in &part.table {
+            let of_facts = self.landmark_table(part);
+            for &entry in of_facts.as_ref().unwrap_or(&part.table) {
                 self.number(if entry == INFINITY { 0 } else { u64::from(entry >> shift) + 1 });
             }
         }
         self.statistics.bounds += 1;
     }
 
+    /// An action landmark as costs at which facts can be reached.
+    fn landmark_table(&self, part: &Part<'_>) -> Option<Vec<Distance>> {
+        let View::Component(component) = part.view else { return None };
+        let ComponentShape::Landmark(outside) = component.shape() else { return None };
+        let mut table = vec![part.table[0]; self.numbers.len()];
+        outside.iter().for_each(|&fact| table[self.numbers.of(fact)] = part.table[1]);
+        Some(table)
+    }
+
     /// The number of a component, which is written when it is met first.
     fn view(&mut self, view: View<'_>) -> u64 {
+        if let View::Component(component) = view
+            && let ComponentShape::Landmark(_) = component.shape()
+        {
+            return self.view(View::Facts);
+        }
         let next = self.num_components;
         let known = match view {
             View::Component(component) => {
@@ -193,6 +210,7 @@ impl<'w> Certificate<'w> {
         self.num_components += 1;
         match view {
             View::Component(component) => match component.shape() {
+                ComponentShape::Landmark(_) => unreachable!("written as facts"),
                 ComponentShape::Pattern(pattern) => self.projection(pattern),
                 ComponentShape::Tree(tree) => {
                     self.number(CARTESIAN);

@@ -11,11 +11,12 @@
 //! before (see [`Abstractions::is_dead_end`]).
 //! Cost of an evaluation: O(patterns) for the ranks plus one row per block and pattern.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
+use crate::abstraction::{Abstractions, ComponentShape, Distance, INFINITY, PatternId};
 use crate::partition::GoalDistances;
-use crate::task::{Cost, Value};
+use crate::task::{Cost, Value, VarId};
 use crate::work::{self, Work};
 
 /// Integers that can be the distances of a table.
@@ -59,9 +60,65 @@ struct Ranks {
     pairs: Vec<[(u32, u32); 2]>,
     /// … and the further ones of larger patterns; …
     further: Vec<(u32, u32, u32)>,
-    /// … other components, which take a walk down a tree, as far as some table has rows for them.
+    /// … other components, which take a walk down a tree, as far as some table has rows for them;
     others: Vec<PatternId>,
+    /// action landmarks, for which the same holds.
+    landmarks: Landmarks,
     ranks: Vec<u32>,
+}
+
+/// Which action landmarks a state is past, for all of them at once.
+#[derive(Clone, Debug, Default)]
+struct Landmarks {
+    ids: Vec<PatternId>,
+    /// The variables that they ask for, and where the words of their values begin: a bit for each
+    /// landmark, set if a state with the value is past it.
+    variables: Vec<(u32, u32)>,
+    bits: Vec<u64>,
+    past: Vec<u64>,
+}
+
+impl Landmarks {
+    fn new(abstractions: &Abstractions, ids: Vec<PatternId>) -> Landmarks {
+        let words = ids.len().div_ceil(64);
+        let facts = |p: PatternId| match abstractions.component(p).shape() {
+            ComponentShape::Landmark(facts) => facts,
+            _ => unreachable!("action landmarks only"),
+        };
+        let mut places: BTreeMap<VarId, usize> = BTreeMap::new();
+        ids.iter().flat_map(|&p| facts(p)).for_each(|fact| _ = places.insert(fact.var, 0));
+        let mut len = 0;
+        for (&var, place) in &mut places {
+            *place = len;
+            len += words * abstractions.facts().range(var).len();
+        }
+        let mut bits = vec![0; len];
+        for (i, &p) in ids.iter().enumerate() {
+            for fact in facts(p) {
+                let place = places[&fact.var] + words * fact.value as usize;
+                bits[place + i / 64] |= 1 << (i % 64);
+            }
+        }
+        let variables = places.into_iter().map(|(var, place)| (var.0, place as u32)).collect();
+        Landmarks { ids, variables, bits, past: vec![0; words] }
+    }
+
+    #[inline]
+    fn rank(&mut self, state: &[Value], ranks: &mut [u32]) {
+        let words = self.past.len();
+        self.past.fill(0);
+        for &(var, place) in &self.variables {
+            let start = place as usize + words * state[var as usize] as usize;
+            for (past, bits) in self.past.iter_mut().zip(&self.bits[start..start + words]) {
+                *past |= bits;
+            }
+        }
+        for (ids, &past) in self.ids.chunks(64).zip(&self.past) {
+            for (i, id) in ids.iter().enumerate() {
+                ranks[id.index()] = (!past >> i & 1) as u32;
+            }
+        }
+    }
 }
 
 impl Ranks {
@@ -83,7 +140,13 @@ impl Ranks {
             }
             pairs.push(pair);
         }
-        Ranks { ranks: vec![0; pairs.len()], pairs, further, others: Vec::new() }
+        Ranks {
+            ranks: vec![0; pairs.len()],
+            pairs,
+            further,
+            others: Vec::new(),
+            landmarks: Landmarks::default(),
+        }
     }
 
     /// The ranks of a state.
@@ -98,6 +161,7 @@ impl Ranks {
         for &p in &self.others {
             self.ranks[p.index()] = abstractions.component(p).abstract_state(state);
         }
+        self.landmarks.rank(state, &mut self.ranks);
         &self.ranks
     }
 }
@@ -350,7 +414,9 @@ impl TableStore {
     /// The work of a look-up.
     pub(super) fn look_up_work(&self) -> Work {
         let rows: usize = with_tables!(&self.tables, t => t.num_patterns());
-        let walks = TREE * self.ranks.others.len() as Work;
+        let Landmarks { ids, variables, past, .. } = &self.ranks.landmarks;
+        let words = work::RANK * (ids.len() + variables.len() * past.len()) as Work;
+        let walks = words + TREE * self.ranks.others.len() as Work;
         work::RANK * self.abstractions.len() as Work + walks + work::ROW * rows as Work
     }
 
@@ -366,7 +432,12 @@ impl TableStore {
         others.retain(|&p| self.abstractions.component(p).pattern().is_none());
         others.sort_unstable();
         others.dedup();
+        let is_landmark = |p: &PatternId| {
+            matches!(self.abstractions.component(*p).shape(), ComponentShape::Landmark(_))
+        };
+        let (landmarks, others) = others.into_iter().partition(is_landmark);
         self.ranks.others = others;
+        self.ranks.landmarks = Landmarks::new(&self.abstractions, landmarks);
     }
 
     /// The number of parts a unit has.

@@ -24,10 +24,12 @@
 //! are bits of the fact and so are found without looking at other actions ([`exploration`]).
 //! No allocation per state.
 
+mod components;
 mod exploration;
 mod queue;
 mod relaxed;
 
+pub use components::{CutConfig, cut_abstractions};
 use exploration::Exploration;
 use relaxed::Relaxed;
 
