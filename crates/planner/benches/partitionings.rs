@@ -10,7 +10,7 @@
 //! - A store of 10 partitionings on blocks 9-0: evaluations per second; asserts 500,000.
 
 #[allow(dead_code)]
-#[path = "../tests/oracle/mod.rs"]
+#[path = "../tests/suite/oracle/mod.rs"]
 mod oracle;
 
 use std::sync::Arc;

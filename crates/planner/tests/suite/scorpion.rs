@@ -3,15 +3,12 @@
 //! Ties in greedy orders fall at random, so expansions agree on average only.
 //! Quick rows only, unless `SCORPION_ROWS` asks for others (oracle/mod.rs).
 
-#[allow(dead_code)]
-mod oracle;
-
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::time::Instant;
 
-use oracle::{Row, assert_compared, chosen_rows, is_asked, task};
+use crate::oracle::{Row, assert_compared, chosen_rows, is_asked, task};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{EveryState, Heuristic, Maximum};
 use planner::partition::{Saturated, ZeroOneConfig, zero_one_partitionings};

@@ -1,9 +1,6 @@
 //! Translated tasks have the sizes that Fast Downward 26.6 gives them.
 
-#[allow(dead_code)]
-mod oracle;
-
-use oracle::{Row, sizes, table, translated};
+use crate::oracle::{Row, sizes, table, translated};
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::Task;
 use planner::testing::shared;

@@ -1,23 +1,17 @@
 //! Feature rows: agreement with the definitions executed literally, and invariances.
 
-#[path = "common/brute_force.rs"]
-mod brute_force;
-#[path = "common/naive_distances.rs"]
-mod naive_distances;
-#[path = "common/tasks.rs"]
-mod tasks;
-
+use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::common::naive_distances::Naive;
+use crate::common::tasks::{random_state, random_task, rewrite};
 use lcp::graph::{GraphKind, TaskGraph};
 use lcp::wl::{FeatureGenerator, RowTable, Vocabulary, VocabularyBuilder};
-use naive_distances::Naive;
 use planner::abstraction::{Abstractions, Pattern};
 use planner::task::{OpId, Task, Value, VarId};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tasks::{random_state, random_task, rewrite};
 
 const UNLIMITED: usize = usize::MAX;
 
@@ -72,8 +66,10 @@ fn rows_agree_with_brute_force() {
         let mut known = vec![BTreeSet::new(); iterations + 1];
         for pattern in &patterns {
             for state in &seen {
-                let graph = brute_force::graph(&task, kind, state, pattern.variables());
-                for (j, colours) in brute_force::wl(&graph, iterations, None).iter().enumerate() {
+                let graph = common::brute_force::graph(&task, kind, state, pattern.variables());
+                for (j, colours) in
+                    common::brute_force::wl(&graph, iterations, None).iter().enumerate()
+                {
                     known[j].extend(colours.iter().flatten().cloned());
                 }
             }
@@ -86,9 +82,10 @@ fn rows_agree_with_brute_force() {
         for state in &all {
             let rows = generator.state_rows(state);
             for (p, pattern) in patterns.iter().enumerate() {
-                let graph = brute_force::graph(&task, kind, state, pattern.variables());
-                let colours = brute_force::wl(&graph, iterations, Some(&known));
-                let mut expected = brute_force::rows(&graph, task.operators.len(), &colours);
+                let graph = common::brute_force::graph(&task, kind, state, pattern.variables());
+                let colours = common::brute_force::wl(&graph, iterations, Some(&known));
+                let mut expected =
+                    common::brute_force::rows(&graph, task.operators.len(), &colours);
                 if seen.contains(state) {
                     features.extend(expected.iter().flat_map(|row| row.keys().cloned()));
                 } else {
@@ -126,7 +123,7 @@ fn the_whole_pattern_is_plain_wl() {
             let graph = TaskGraph::new(&task, kind);
             let whole = graph.of_state(&state);
             let mut place = vec![usize::MAX; graph.nodes().len()];
-            let mut plain = brute_force::Graph::default();
+            let mut plain = common::brute_force::Graph::default();
             for (i, (node, _, colour)) in whole.nodes().enumerate() {
                 place[node as usize] = i;
                 plain.colours.push(colour.to_string());
@@ -143,8 +140,11 @@ fn the_whole_pattern_is_plain_wl() {
                     kept.contains(&node(a)) && kept.contains(&node(b))
                 });
             }
-            let expected =
-                brute_force::rows(&plain, task.operators.len(), &brute_force::wl(&plain, 2, None));
+            let expected = common::brute_force::rows(
+                &plain,
+                task.operators.len(),
+                &common::brute_force::wl(&plain, 2, None),
+            );
 
             let patterns = [Pattern::new(everything.iter().copied())];
             let vocabulary =

@@ -1,12 +1,9 @@
 //! LM-cut: bounds and landmarks in every state of random tasks, with conditional effects and axioms
 //! too, and Fast Downward's values at initial states.
 
-#[allow(dead_code)]
-mod oracle;
-
 use std::path::{Path, PathBuf};
 
-use oracle::{assert_compared, is_asked, table, task, translated};
+use crate::oracle::{assert_compared, is_asked, table, task, translated};
 use planner::heuristic::{Estimate, HMax, Heuristic, LmCut};
 use planner::task::{Cost, OpId, Task, Variable};
 use planner::testing::{StateSpace, random_adl_task, random_task, rng, shared};

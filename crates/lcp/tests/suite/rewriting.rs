@@ -1,8 +1,6 @@
 //! Rows do not depend on how a task is written down: PDDL text in another order, other names.
 
-#[path = "common/pddl.rs"]
-mod pddl;
-
+use crate::common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -91,7 +89,8 @@ fn rows(task: &Task, vocabulary: &Arc<Vocabulary>, patterns: &[Pattern], renamed
 
 #[test]
 fn pddl_text_and_object_names_change_no_row() {
-    let (task, other) = (pddl::own_task("delivery"), pddl::own_task("delivery-rewritten"));
+    let (task, other) =
+        (common::pddl::own_task("delivery"), common::pddl::own_task("delivery-rewritten"));
     assert_ne!(task.objects, other.objects);
     for kind in GraphKind::ALL {
         let (vocabulary_a, patterns_a) = vocabulary(&task, kind);
@@ -107,7 +106,7 @@ fn pddl_text_and_object_names_change_no_row() {
 
 #[test]
 fn static_atoms_tell_more_operators_apart() {
-    let task = pddl::own_task("delivery");
+    let task = common::pddl::own_task("delivery");
     assert!(!task.static_atoms.is_empty());
     let distinct = |kind| {
         let (vocabulary, patterns) = vocabulary(&task, kind);

@@ -15,9 +15,7 @@
 //!   of logistics do not: there, nodes and edges of the unmasked graph are compared, and the
 //!   masked graph must lack exactly those objects.
 
-#[path = "common/pddl.rs"]
-mod pddl;
-
+use crate::common;
 use std::collections::BTreeSet;
 
 use lcp::graph::{Entity, GraphKind, TaskGraph};
@@ -40,7 +38,7 @@ fn mentioned_objects(task: &Task) -> (usize, usize) {
 
 #[test]
 fn aoag_agrees_with_wlplan() {
-    let figures = include_str!("wlplan/figures.csv");
+    let figures = include_str!("../wlplan/figures.csv");
     let (mut compared, mut skipped) = (0, 0);
     for line in figures.lines().filter(|line| !line.starts_with('#')) {
         let mut columns = line.split(',');
@@ -48,8 +46,8 @@ fn aoag_agrees_with_wlplan() {
         let numbers: Vec<usize> = columns.map(|number| number.parse().unwrap()).collect();
         let [nodes, edges, ref colours @ ..] = numbers[..] else { panic!("{line}") };
         let task = if domain == "tasks" {
-            pddl::own_task(problem.strip_suffix(".pddl").unwrap())
-        } else if let Some(task) = pddl::published_task(domain, problem) {
+            common::pddl::own_task(problem.strip_suffix(".pddl").unwrap())
+        } else if let Some(task) = common::pddl::published_task(domain, problem) {
             task
         } else {
             skipped += 1;

@@ -1,13 +1,10 @@
 //! Tasks of this repository against figures of Fast Downward 26.6, in any clone: sizes, blind
 //! search state by state, and pattern databases.
 
-#[allow(dead_code)]
-mod oracle;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use oracle::{Row, sizes, table, translated};
+use crate::oracle::{Row, sizes, table, translated};
 use planner::abstraction::{Abstractions, Pattern, PatternLimits, interesting_patterns};
 use planner::heuristic::{Blind, Estimate, EveryState, Heuristic};
 use planner::partition::{Ocp, Partitioner, Saturated, Uniform};

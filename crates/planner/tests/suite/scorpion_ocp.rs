@@ -4,10 +4,7 @@
 //! depend on tie-breaking: they must be equal, and so must the values of initial states.
 //! Searches of few states only, unless `SCORPION_ROWS` asks for others (oracle/mod.rs).
 
-#[allow(dead_code)]
-mod oracle;
-
-use oracle::{assert_compared, chosen_rows, scorpion, task};
+use crate::oracle::{assert_compared, chosen_rows, scorpion, task};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Estimate, EveryState, Heuristic};
 use planner::partition::Ocp;

@@ -1,11 +1,8 @@
 //! Graphs of the paper's example task, as its Figure "Graph representations for Π_X" draws them.
 
-#[path = "common/example.rs"]
-mod example;
-
 use std::collections::BTreeSet;
 
-use example::{EXAMPLE_STATE, example_task};
+use crate::common::example::{EXAMPLE_STATE, example_task};
 use lcp::graph::draw::{self, DrawOptions};
 use lcp::graph::{Entity, GraphKind, StateGraph, TaskGraph};
 use planner::task::{Atom, ObjectId, Operator, PredicateId, Symbol, Task, VarId};

@@ -1,8 +1,6 @@
 //! The network on distinct tokens against its definition, and its gradient against differences.
 
-mod common;
-
-use common::dense;
+use crate::common::dense;
 use lcp::network::dropout::{Dropout, Dropper};
 use lcp::network::infer::Inference;
 use lcp::network::tokens::{Batch, Positions};

@@ -1,12 +1,9 @@
 //! Inference on distinct tokens gives the dense network's shares on tasks of all six domains.
 
-mod common;
-#[path = "common/pddl.rs"]
-mod pddl;
-
+use crate::common;
 use std::sync::Arc;
 
-use common::dense;
+use crate::common::dense;
 use lcp::graph::GraphKind;
 use lcp::model::Model;
 use lcp::network::{NetworkConfig, TokenScope, Weights};
@@ -31,7 +28,7 @@ const TASKS: [(&str, &str); 6] = [
 #[test]
 fn shares_are_those_of_the_dense_network() {
     for (i, (domain, problem)) in TASKS.into_iter().enumerate() {
-        let task = pddl::generated_task(domain, problem);
+        let task = common::pddl::generated_task(domain, problem);
         for kind in [GraphKind::Flg, GraphKind::Aoag] {
             // One graph with distance features, one without, by turns.
             let distances = (kind == GraphKind::Flg) == (i % 2 == 0);
@@ -107,7 +104,7 @@ fn largest_error(
 fn shares_are_those_of_the_dense_network_with_trained_weights() {
     let mut compared = 0;
     for (domain, problem) in TASKS {
-        let task = pddl::generated_task(domain, problem);
+        let task = common::pddl::generated_task(domain, problem);
         let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
         let abstractions = Abstractions::new(&task, &patterns);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);

@@ -1,0 +1,21 @@
+//! The tests of this crate in one program, which is linked once and runs them side by side.
+
+mod adl;
+mod canonical;
+mod components;
+mod fast_downward;
+mod fuzz;
+mod hostile_input;
+mod lazy;
+mod lmcut;
+mod optimal_partitioning;
+mod oracle;
+mod partitionings;
+mod pddl_errors;
+mod projections;
+mod scorpion;
+mod scorpion_ocp;
+mod search;
+mod start_over;
+mod translate_sizes;
+mod validate;
