@@ -58,6 +58,9 @@ pub struct Limits {
     /// Wall-clock time.
     #[serde(deserialize_with = "duration")]
     pub time: Duration,
+    /// Processor time, in whole seconds: what counts where others use the machine, too.
+    #[serde(default, deserialize_with = "some_duration")]
+    pub cpu: Option<Duration>,
     /// Resident memory in bytes.
     #[serde(deserialize_with = "bytes")]
     pub memory: u64,
@@ -68,6 +71,7 @@ impl Limits {
     pub(crate) fn hard(self) -> Limits {
         Limits {
             time: self.time + (self.time / 10).max(Duration::from_secs(5)),
+            cpu: self.cpu,
             memory: self.memory + self.memory / 10,
         }
     }
@@ -75,6 +79,10 @@ impl Limits {
 
 fn duration<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
     parse_duration(&String::deserialize(input)?).map_err(serde::de::Error::custom)
+}
+
+fn some_duration<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
+    duration(input).map(Some)
 }
 
 fn bytes<'de, D: serde::Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
@@ -298,6 +306,12 @@ impl Experiment {
             );
         }
         ensure!(self.limits.time > Duration::ZERO, "limits.time is zero");
+        if let Some(cpu) = self.limits.cpu {
+            ensure!(
+                cpu > Duration::ZERO && cpu.subsec_nanos() == 0,
+                "limits.cpu has to be a number of whole seconds, as the system counts them"
+            );
+        }
         ensure!(self.threads > 0, "`threads` is 0: a run needs at least 1");
         Ok(())
     }

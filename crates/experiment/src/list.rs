@@ -60,7 +60,12 @@ impl Run {
             self.configuration.clone(),
             self.task.name.clone(),
             format!("seed {:?} threads {}", self.seed, self.threads),
-            format!("{} s {} bytes", self.limits.time.as_secs_f64(), self.limits.memory),
+            format!(
+                "{} s{} {} bytes",
+                self.limits.time.as_secs_f64(),
+                self.limits.cpu.map_or(String::new(), |cpu| format!(" {} cpu s", cpu.as_secs())),
+                self.limits.memory
+            ),
             self.model_hash.clone().unwrap_or_default(),
         ];
         settings.extend(self.arguments.iter().cloned());

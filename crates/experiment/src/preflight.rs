@@ -110,6 +110,12 @@ fn difference(run: &Run, other: &Record) -> String {
     if other.time_limit_s != Some(now) {
         parts.push(format!("time limit {} s, now {now} s", other.time_limit_s.unwrap_or(0.0)));
     }
+    let cpu = run.limits.cpu.map(|cpu| cpu.as_secs());
+    if other.cpu_limit_s != cpu {
+        let show = |limit: Option<u64>| limit.map_or("none".into(), |s| format!("{s} s"));
+        let (before, now) = (show(other.cpu_limit_s), show(cpu));
+        parts.push(format!("limit of processor time {before}, now {now}"));
+    }
     if other.memory_limit_bytes != Some(run.limits.memory) {
         let before = show_bytes(other.memory_limit_bytes.unwrap_or(0));
         parts.push(format!("memory limit {before}, now {}", show_bytes(run.limits.memory)));

@@ -116,6 +116,7 @@ impl<'a> Executor<'a> {
             threads: Some(run.threads),
             model_hash: run.model_hash.clone(),
             time_limit_s: Some(run.limits.time.as_secs_f64()),
+            cpu_limit_s: run.limits.cpu.map(|cpu| cpu.as_secs()),
             memory_limit_bytes: Some(run.limits.memory),
             origin: self.origin.clone(),
             status,
@@ -134,6 +135,11 @@ impl<'a> Executor<'a> {
 /// Starts the process and watches it to its end; `None` when `stop` was raised.
 fn wait_for(command: &mut Command, run: &Run, stop: &AtomicBool) -> Result<Option<Ended>> {
     let parent = std::process::id();
+    // The planner ends by itself at the first limit and is killed at the second.
+    let cpu = run.limits.cpu.map(|cpu| libc::rlimit {
+        rlim_cur: cpu.as_secs(),
+        rlim_max: cpu.as_secs() + 2,
+    });
     // SAFETY: between fork and exec only async-signal-safe system calls are made.
     unsafe {
         command.pre_exec(move || {
@@ -143,13 +149,18 @@ fn wait_for(command: &mut Command, run: &Run, stop: &AtomicBool) -> Result<Optio
             if libc::getppid() as u32 != parent {
                 libc::_exit(1);
             }
+            if let Some(limit) = &cpu
+                && libc::setrlimit(libc::RLIMIT_CPU, limit) != 0
+            {
+                return Err(std::io::Error::last_os_error());
+            }
             Ok(())
         });
     }
     let started = Instant::now();
     let child = command.spawn().context("cannot start a run")?;
     let pid = child.id() as libc::pid_t;
-    let Limits { time: time_allowed, memory: memory_allowed } = run.limits.hard();
+    let Limits { time: time_allowed, memory: memory_allowed, .. } = run.limits.hard();
     let mut killed = None;
     let mut pause = Duration::from_millis(1);
     loop {

@@ -117,6 +117,9 @@ pub struct Record {
     pub model_hash: Option<String>,
     /// Time limit.
     pub time_limit_s: Option<f64>,
+    /// Limit of processor time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_limit_s: Option<u64>,
     /// Memory limit.
     pub memory_limit_bytes: Option<u64>,
     /// What made this result.

@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_task_may_take_longer_than_its_runs() {
-        let limits = Limits { time: Duration::from_secs(1800), memory: 8 << 30 };
+        let limits = Limits { time: Duration::from_secs(1800), cpu: None, memory: 8 << 30 };
         let shape = Shape { limits, threads: 1, jobs: 1, per_task: 12 };
         let options = shape.options("name", Path::new("/results/slurm/1"), 290);
         let has = |option: &str| assert!(options.iter().any(|o| o == option), "{options:?}");

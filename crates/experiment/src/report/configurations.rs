@@ -60,6 +60,7 @@ fn shorten(values: BTreeSet<String>) -> String {
 pub(crate) fn limits(record: &Record) -> String {
     let mut parts = Vec::new();
     parts.extend(record.time_limit_s.map(|seconds| format!("{} s", show_number(seconds))));
+    parts.extend(record.cpu_limit_s.map(|seconds| format!("{seconds} s of processor time")));
     parts.extend(record.memory_limit_bytes.map(show_bytes));
     parts.extend(record.threads.map(|n| format!("{n} thread{}", if n == 1 { "" } else { "s" })));
     parts.join(", ")
