@@ -24,7 +24,7 @@ use crate::{memory, signals};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// PDDL problems, .sas files, folders of them, or one file of samples, whose states are
-    /// labelled anew (no option but --labels and the limits counts then)
+    /// labelled anew (no option but --labels, --pattern-size and the limits counts then)
     #[arg(required = true, value_name = "TASK | DIR | SAMPLES")]
     tasks: Vec<PathBuf>,
     /// The PDDL domain [default: domain.pddl beside the tasks]
@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// What to compute for each state
     #[arg(long, value_enum, default_value_t = LabelKind::Ocp)]
     labels: LabelKind,
+    /// The most variables of a pattern [default: 2, or what a file of samples has]
+    #[arg(long, value_name = "N", value_parser = AtLeast::<usize>::new().range(1..))]
+    pattern_size: Option<usize>,
     /// Time a task at most
     #[arg(long, value_parser = parse_duration, default_value = "30m", value_name = "TIME")]
     time_limit: Duration,
@@ -93,6 +96,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             LabelKind::Canonical => Labels::Canonical,
             LabelKind::None => Labels::None,
         },
+        pattern_size: args.pattern_size.unwrap_or(2),
         time_limit_s: args.time_limit.as_secs_f64(),
         seed: args.seed,
     };
@@ -109,7 +113,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         [file] if file.extension().is_some_and(|extension| extension == "samples") => {
             let (header, tasks) = load_states(file).map_err(failure)?;
             let SampleConfig { labels, time_limit_s, .. } = config;
-            config = SampleConfig { labels, time_limit_s, ..header.config };
+            let pattern_size = args.pattern_size.unwrap_or(header.config.pattern_size);
+            config = SampleConfig { labels, pattern_size, time_limit_s, ..header.config };
             tasks
         }
         tasks => load_tasks(args.domain.as_deref(), tasks).map_err(failure)?,

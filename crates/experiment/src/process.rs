@@ -136,10 +136,10 @@ impl<'a> Executor<'a> {
 fn wait_for(command: &mut Command, run: &Run, stop: &AtomicBool) -> Result<Option<Ended>> {
     let parent = std::process::id();
     // The planner ends by itself at the first limit and is killed at the second.
-    let cpu = run.limits.cpu.map(|cpu| libc::rlimit {
-        rlim_cur: cpu.as_secs(),
-        rlim_max: cpu.as_secs() + 2,
-    });
+    let cpu = run
+        .limits
+        .cpu
+        .map(|cpu| libc::rlimit { rlim_cur: cpu.as_secs(), rlim_max: cpu.as_secs() + 2 });
     // SAFETY: between fork and exec only async-signal-safe system calls are made.
     unsafe {
         command.pre_exec(move || {

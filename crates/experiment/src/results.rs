@@ -53,7 +53,7 @@ impl Status {
         Some(match word {
             "solved" => Status::Solved,
             "unsolvable" => Status::Unsolvable,
-            "out-of-time" | "timeout" => Status::OutOfTime,
+            "out-of-time" | "timeout" | "unsolved" => Status::OutOfTime,
             "out-of-memory" | "memout" => Status::OutOfMemory,
             "unsupported" => Status::Unsupported,
             _ => return None,

@@ -43,7 +43,7 @@ fn main() {
 
 fn config(labels: Labels) -> SampleConfig {
     let states = StateSource::Walk;
-    SampleConfig { states, per_task: STATES, labels, time_limit_s: 1e6, seed: 1 }
+    SampleConfig { states, per_task: STATES, labels, pattern_size: 2, time_limit_s: 1e6, seed: 1 }
 }
 
 /// Labels states in their order.

@@ -55,6 +55,7 @@ fn measure(domain: Domain, size: usize) {
         states: StateSource::Walk,
         per_task: 8,
         labels: Labels::None,
+        pattern_size: 2,
         time_limit_s: 60.0,
         seed: 1,
     };

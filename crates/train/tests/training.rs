@@ -44,8 +44,14 @@ fn sampled(folder: &Path, name: &str, balls: &[usize], states: StateSource) -> P
     gripper(&tasks, balls);
     let set = load_tasks(None, &[tasks]).unwrap();
     assert_eq!(set.domain, "gripper");
-    let config =
-        SampleConfig { states, per_task: 12, labels: Labels::Ocp, time_limit_s: 60.0, seed: 3 };
+    let config = SampleConfig {
+        states,
+        per_task: 12,
+        labels: Labels::Ocp,
+        pattern_size: 2,
+        time_limit_s: 60.0,
+        seed: 3,
+    };
     let header = Header {
         domain: set.domain,
         domain_text: set.domain_text,

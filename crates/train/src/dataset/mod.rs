@@ -227,6 +227,7 @@ mod tests {
                 states: StateSource::Walk,
                 per_task: 3,
                 labels: Labels::Ocp,
+                pattern_size: 2,
                 time_limit_s: 1.0,
                 seed,
             },

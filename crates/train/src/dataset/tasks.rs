@@ -189,7 +189,7 @@ pub fn load_states(path: &Path) -> Result<(Header, TaskSet), TaskError> {
     let domain = parse_domain(path, &header)?;
     let job = |sampled: SampledTask| -> Result<Job, TaskError> {
         let source = sampled.source.clone();
-        let TaskStates { name, task, states, .. } = prepare(sampled, domain.as_ref())?;
+        let TaskStates { name, task, states, .. } = prepare(sampled, domain.as_ref(), &header)?;
         let states = states.into_iter().map(|state| state.values).collect();
         Ok(Job { name, source, task, states: Some(states) })
     };
@@ -215,17 +215,21 @@ pub fn load_samples(paths: &[PathBuf]) -> Result<(Vec<Header>, Vec<TaskStates>),
         let Dataset { header, tasks: sampled } = Dataset::load(path)?;
         let domain = parse_domain(path, &header)?;
         let prepared: Result<Vec<TaskStates>, TaskError> =
-            sampled.into_par_iter().map(|task| prepare(task, domain.as_ref())).collect();
+            sampled.into_par_iter().map(|task| prepare(task, domain.as_ref(), &header)).collect();
         tasks.extend(prepared?);
         headers.push(header);
     }
     Ok((headers, tasks))
 }
 
-fn prepare(sampled: SampledTask, domain: Option<&pddl::Domain>) -> Result<TaskStates, TaskError> {
+fn prepare(
+    sampled: SampledTask,
+    domain: Option<&pddl::Domain>,
+    header: &Header,
+) -> Result<TaskStates, TaskError> {
     let SampledTask { name, source, fingerprint: expected, pairs, states } = sampled;
     let task = load_source(&name, &source, domain)?;
-    let abstractions = abstractions(&task);
+    let abstractions = abstractions(&task, header.config.pattern_size);
     let fits = |values: &[u32]| {
         values.len() == task.variables.len()
             && values.iter().zip(&task.variables).all(|(&v, var)| (v as usize) < var.domain_size())

@@ -65,10 +65,21 @@ pub struct SampleConfig {
     pub per_task: usize,
     /// What is computed for them.
     pub labels: Labels,
+    /// The most variables of a pattern.
+    #[serde(default = "pairs", skip_serializing_if = "is_pairs")]
+    pub pattern_size: usize,
     /// Seconds a task at most.
     pub time_limit_s: f64,
     /// The seed of all random numbers.
     pub seed: u64,
+}
+
+fn pairs() -> usize {
+    2
+}
+
+fn is_pairs(&size: &usize) -> bool {
+    size == pairs()
 }
 
 impl Default for SampleConfig {
@@ -78,6 +89,7 @@ impl Default for SampleConfig {
             states: StateSource::Walk,
             per_task: 500,
             labels: Labels::Ocp,
+            pattern_size: pairs(),
             time_limit_s: 1800.0,
             seed: 0,
         }
@@ -153,15 +165,15 @@ pub fn sample(
     }
 }
 
-/// The projections that everything here is about.
-pub fn abstractions(task: &Task) -> Arc<Abstractions> {
-    Abstractions::new(task, &interesting_patterns(task, 2, &PatternLimits::default()))
+/// The projections that everything here is about: to patterns of at most so many variables.
+pub fn abstractions(task: &Task, size: usize) -> Arc<Abstractions> {
+    Abstractions::new(task, &interesting_patterns(task, size, &PatternLimits::default()))
 }
 
 /// The states and labels of one task.
 pub fn sample_task(job: &Job, config: &SampleConfig, stop: &AtomicBool) -> SampledTask {
     let deadline = Instant::now() + Duration::from_secs_f64(config.time_limit_s.clamp(0.0, 1e6));
-    let abstractions = abstractions(&job.task);
+    let abstractions = abstractions(&job.task, config.pattern_size);
     let mut random = Random::seed_from_u64(config.seed ^ name_seed(&job.name));
     let states = match &job.states {
         Some(states) => states.clone(),
