@@ -32,15 +32,28 @@ fn shares_are_those_of_the_dense_network() {
         for kind in [GraphKind::Flg, GraphKind::Aoag] {
             // One graph with distance features, one without, by turns.
             let distances = (kind == GraphKind::Flg) == (i % 2 == 0);
-            check(&format!("{domain} {problem} {kind:?}"), &task, kind, distances);
+            check(&format!("{domain} {problem} {kind:?}"), &task, (kind, distances), 2);
         }
     }
 }
 
-fn check(what: &str, task: &Task, kind: GraphKind, distances: bool) {
+/// The graph of a state and a pattern is defined for patterns of any size.
+#[test]
+fn shares_over_three_variables_are_those_of_the_dense_network() {
+    for (domain, problem) in [("ferry", "size-3"), ("spanner", "size-4")] {
+        let task = common::pddl::generated_task(domain, problem);
+        for kind in [GraphKind::Flg, GraphKind::Aoag] {
+            check(&format!("{domain} {problem} {kind:?}"), &task, (kind, true), 3);
+        }
+    }
+}
+
+/// With colours of pairs of variables, on patterns of at most so many variables.
+fn check(what: &str, task: &Task, (kind, distances): (GraphKind, bool), size: usize) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
-    let abstractions = Abstractions::new(task, &patterns);
+    let larger = interesting_patterns(task, size, &PatternLimits::default());
+    let abstractions = Abstractions::new(task, &larger);
     let states = random_walk_states(task, &abstractions, 6, 20, &mut rng);
     // The vocabulary misses some colours of the later states.
     let mut builder = VocabularyBuilder::new(kind, 2).distances(distances);
