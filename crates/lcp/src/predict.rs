@@ -225,8 +225,7 @@ impl Predictor {
     ) -> Predictor {
         let places = TaskPositions::new(abstractions, &weights.config, softmax);
         let features = FeatureGenerator::new(task, abstractions, vocabulary, memory_limit / 4);
-        let prior =
-            weights.prior_gain().is_some().then(|| SaturatedPrior::new(abstractions));
+        let prior = weights.prior_gain().is_some().then(|| SaturatedPrior::new(abstractions));
         Predictor {
             abstractions: Arc::clone(abstractions),
             generation: features.generation(),
@@ -265,8 +264,7 @@ impl Predictor {
         self.work += TOKEN * self.token.len() as Work;
         let positions = &self.places.positions;
         self.inference.score(positions, &mut self.token, &mut self.scores);
-        if let (Some(prior), Some(gain)) =
-            (&mut self.prior, self.inference.weights().prior_gain())
+        if let (Some(prior), Some(gain)) = (&mut self.prior, self.inference.weights().prior_gain())
         {
             self.places.add_prior(prior.of_state(state), gain, &mut self.scores);
             self.work += prior.take_work();

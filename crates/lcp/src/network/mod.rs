@@ -237,8 +237,7 @@ impl Layout {
         let mlp_0 = (place("mlp.0.weight".into(), &[w, h]), place("mlp.0.bias".into(), &[h]));
         let mlp_1 = (place("mlp.1.weight".into(), &[h, w]), place("mlp.1.bias".into(), &[w]));
         let score = (place("score.weight".into(), &[w]), place("score.bias".into(), &[1]));
-        let prior =
-            (config.prior == Prior::Saturated).then(|| place("prior.gain".into(), &[1]));
+        let prior = (config.prior == Prior::Saturated).then(|| place("prior.gain".into(), &[1]));
         Layout { input, stages, mlp_0, mlp_1, score, prior, named, size }
     }
 }

@@ -10,8 +10,8 @@ use planner::abstraction::{Abstractions, PatternId};
 use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::network::{NetworkConfig, Prior};
 use crate::network::tokens::Batch;
+use crate::network::{NetworkConfig, Prior};
 use crate::predict::{Softmax, TaskPositions};
 use crate::prior::SaturatedPrior;
 use crate::wl::{FeatureGenerator, RowId, RowTable, Vocabulary};
