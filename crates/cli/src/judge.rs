@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use lcp::model::Model;
 use serde_json::json;
 use train::dataset::tasks::load_samples;
-use train::judge::judge;
+use train::judge::{judge, leave_out_seen};
 
 use crate::exit::{Exit, Failure};
 use crate::learned::Competition;
@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Files of samples with labels
     #[arg(long, required = true, value_name = "SAMPLES", num_args = 1..)]
     states: Vec<PathBuf>,
+    /// Leave out states that one of the models was trained on or chosen by, instead of refusing
+    #[arg(long)]
+    leave_out_seen: bool,
     /// Who competes for an operator's cost
     #[arg(long, value_enum, default_value_t = Competition::Masked, value_name = "WHO")]
     softmax: Competition,
@@ -42,15 +45,20 @@ Examples:
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = args.json.as_ref().unwrap_or(&Output::Stdout);
     output.prepare()?;
-    let (headers, tasks) =
+    let input = |error| Failure::new(Exit::Input, error);
+    let (headers, mut tasks) =
         load_samples(&args.states).map_err(|error| Failure::new(Exit::Input, error))?;
+    let models: Result<Vec<Model>, _> = args.models.iter().map(|path| Model::load(path)).collect();
+    let models = models.map_err(input)?;
+    if args.leave_out_seen {
+        models.iter().for_each(|model| leave_out_seen(model, &mut tasks));
+    }
     let mut text = String::new();
     if args.json.is_none() {
         text += "h / h_OCP     scp  uniform  within 1 %  states  unseen   model\n";
     }
-    for path in &args.models {
-        let model = Model::load(path).map_err(|error| Failure::new(Exit::Input, error))?;
-        let judgement = judge(&model, &tasks, args.softmax.into())
+    for (path, model) in args.models.iter().zip(&models) {
+        let judgement = judge(model, &tasks, args.softmax.into())
             .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))?;
         if args.json.is_some() {
             let sampling: Vec<_> = headers.iter().map(|header| &header.config).collect();

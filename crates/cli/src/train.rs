@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use lcp::graph::GraphKind;
 use lcp::network::dropout::Dropout;
-use lcp::network::{Attention, TokenScope};
+use lcp::network::{Attention, Prior, TokenScope};
 use lcp::predict::Softmax;
 use lcp::training::engine::{Cores, Engine, Native};
 use lcp::training::loss::Loss;
@@ -76,6 +76,10 @@ pub(crate) struct Args {
     /// Which (pattern, operator) pairs are tokens
     #[arg(long, value_enum)]
     tokens: Option<Tokens>,
+    /// What the network's scores are added to before the softmax: nothing, or the logarithms of the
+    /// saturated shares, which cost a saturated partitioning per state
+    #[arg(long, value_enum)]
+    prior: Option<PriorKind>,
     /// States per step
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
@@ -125,6 +129,12 @@ enum AttentionKind {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum PriorKind {
+    None,
+    Saturated,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum Tokens {
     /// All pairs (the paper)
     All,
@@ -167,6 +177,13 @@ impl Args {
             self.tokens.map(|tokens| match tokens {
                 Tokens::All => TokenScope::All,
                 Tokens::Relevant => TokenScope::Relevant,
+            }),
+        );
+        set(
+            &mut config.network.prior,
+            self.prior.map(|prior| match prior {
+                PriorKind::None => Prior::None,
+                PriorKind::Saturated => Prior::Saturated,
             }),
         );
         set(&mut config.epochs, self.epochs);

@@ -6,7 +6,7 @@ use burn::tensor::backend::Backend;
 use lcp::network::Weights;
 use lcp::network::dropout::Dropout;
 use lcp::training::engine::{Cores, Engine, Item, Part, Pass, StateValue};
-use lcp::training::loss::{LossScratch, Scores};
+use lcp::training::loss::LossScratch;
 use rayon::prelude::*;
 
 use crate::network::{DeviceBatch, Network};
@@ -47,8 +47,11 @@ impl Engine for Gpu {
             <Cuda as Backend>::seed(&self.device, seed.wrapping_add(i));
             let batch = self.batch(pass, part);
             let tape = network.forward(&batch, &dropout);
-            let (loss, d_scores) = losses(pass, part, &floats(&tape.scores));
+            let (loss, d_scores, d_gain) = losses(pass, part, &floats(&tape.scores));
             total += loss;
+            if let Some(gain) = gradient.layout.prior {
+                gradient[gain][0] += d_gain;
+            }
             let shape = [d_scores.len(), 1];
             let d_scores = Matrix::from_data(TensorData::new(d_scores, shape), &self.device);
             network.backward(&tape, &batch, d_scores, gradient);
@@ -67,19 +70,21 @@ impl Engine for Gpu {
     }
 }
 
-/// The sum of the losses of a part and the derivatives by its scores, with the states in parallel;
-/// they are added up in their order.
-fn losses(pass: Pass, part: &Part, scores: &[f32]) -> (f64, Vec<f32>) {
+/// The sum of the losses of a part and the derivatives by its scores and by the gain of the prior,
+/// with the states in parallel; they are added up in their order.
+fn losses(pass: Pass, part: &Part, scores: &[f32]) -> (f64, Vec<f32>, f32) {
     let of_state = |scratch: &mut LossScratch, (item, tokens): (&Item, &Vec<u32>)| {
         let mut d_scores = vec![0.0; scores.len()];
-        let (loss, _) = pass.loss_of(item, Scores { tokens, scores }, &mut d_scores, scratch);
-        (loss, d_scores)
+        let of_item = pass.scores(item, tokens, scores);
+        let (loss, _) = pass.loss_of(item, of_item, &mut d_scores, scratch);
+        (loss, d_scores, scratch.take_d_gain())
     };
     let states = part.items.par_iter().zip(&part.batch.scored);
     let states: Vec<_> = states.map_init(LossScratch::default, of_state).collect();
-    let mut total = (0.0, vec![0.0; scores.len()]);
-    for (loss, d_scores) in states {
+    let mut total = (0.0, vec![0.0; scores.len()], 0.0);
+    for (loss, d_scores, d_gain) in states {
         total.0 += loss;
+        total.2 += d_gain;
         total.1.iter_mut().zip(d_scores).for_each(|(sum, d)| *sum += d);
     }
     total

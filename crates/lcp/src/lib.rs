@@ -82,5 +82,6 @@ pub mod components;
 pub mod model;
 pub mod partitioner;
 pub mod predict;
+pub mod prior;
 pub mod self_training;
 pub mod training;

@@ -18,6 +18,7 @@ use crate::network::infer::Inference;
 use crate::network::pointwise::SoftmaxSum;
 use crate::network::tokens::Positions;
 use crate::network::{FeatureRows, NetworkConfig, TokenScope, Weights};
+use crate::prior::SaturatedPrior;
 use crate::wl::{FeatureGenerator, RowId, RowTable, Vocabulary};
 
 /// Who competes for an operator's cost.
@@ -121,6 +122,15 @@ impl TaskPositions {
         }
     }
 
+    /// Adds the prior of its pair to the score of each position.
+    pub fn add_prior(&self, prior: &[f32], gain: f32, scores: &mut [f32]) {
+        for (score, pair) in scores.iter_mut().zip(&self.pair) {
+            if let Some(pair) = pair {
+                *score += gain * prior[*pair as usize];
+            }
+        }
+    }
+
     /// The pair of each scored position, in order; none where the operator is not relevant.
     pub fn pairs(&self) -> &[Option<u32>] {
         &self.pair
@@ -151,6 +161,20 @@ impl TaskPositions {
             }
         }
     }
+
+    /// ∂loss/∂gain of the prior, given ∂loss/∂share of each pair.
+    pub fn gain_backward(&self, shares: &[f32], d_shares: &[f32], prior: &[f32]) -> f32 {
+        let (mut next, mut d_gain) = (0, 0.0);
+        for o in 0..self.positions.operators() {
+            let range = self.positions.of_operator(o);
+            let n = self.positions.scored[range].iter().filter(|scored| **scored).count();
+            let pairs = || self.pair[next..next + n].iter().flatten().map(|&pair| pair as usize);
+            let mean: f32 = pairs().map(|i| shares[i] * d_shares[i]).sum();
+            d_gain += pairs().map(|i| shares[i] * (d_shares[i] - mean) * prior[i]).sum::<f32>();
+            next += n;
+        }
+        d_gain
+    }
 }
 
 /// A model at work on one task.
@@ -160,6 +184,7 @@ pub struct Predictor {
     inference: Inference,
     places: TaskPositions,
     softmax: Softmax,
+    prior: Option<SaturatedPrior>,
     /// Where the tokens of a (pattern, abstract state) begin in `tokens`.
     known: FxHashMap<(u32, u32), u32>,
     /// Tokens after the first action attention, in the order of a pattern's positions.
@@ -200,6 +225,7 @@ impl Predictor {
     ) -> Predictor {
         let places = TaskPositions::new(abstractions, &weights.config, softmax);
         let features = FeatureGenerator::new(task, abstractions, vocabulary, memory_limit / 4);
+        let prior = weights.prior_gain().is_some().then(|| SaturatedPrior::new(abstractions));
         Predictor {
             abstractions: Arc::clone(abstractions),
             generation: features.generation(),
@@ -208,6 +234,7 @@ impl Predictor {
             token: vec![0; places.positions.len()],
             places,
             softmax,
+            prior,
             known: FxHashMap::default(),
             tokens: Vec::new(),
             memory_limit: memory_limit / 4,
@@ -237,6 +264,11 @@ impl Predictor {
         self.work += TOKEN * self.token.len() as Work;
         let positions = &self.places.positions;
         self.inference.score(positions, &mut self.token, &mut self.scores);
+        if let (Some(prior), Some(gain)) = (&mut self.prior, self.inference.weights().prior_gain())
+        {
+            self.places.add_prior(prior.of_state(state), gain, &mut self.scores);
+            self.work += prior.take_work();
+        }
         self.places.shares(&self.scores, &mut self.shares);
         &self.shares
     }

@@ -59,6 +59,16 @@ pub enum JudgeError {
     },
 }
 
+/// Leaves out the states that a model was trained on or chosen by.
+pub fn leave_out_seen(model: &Model, tasks: &mut [TaskStates]) {
+    let lists = [TRAINED_ON, VALIDATED_ON].map(|name| model.provenance.settings.get(name));
+    let seen: BTreeSet<u64> = lists.into_iter().flatten().flat_map(|list| listed(list)).collect();
+    for task in tasks {
+        let mut hashes = task.state_hashes().into_iter();
+        task.states.retain(|_| hashes.next().is_some_and(|hash| !seen.contains(&hash)));
+    }
+}
+
 /// Judges a model.
 pub fn judge(
     model: &Model,

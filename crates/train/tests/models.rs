@@ -1,9 +1,11 @@
 //! `models/README.md` says what the model files say.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lcp::model::Model;
 use serde_json::Value;
+use train::training::{TRAINED_ON, VALIDATED_ON};
 
 const DOMAINS: [&str; 6] = ["blocks", "ferry", "logistics", "miconic", "spanner", "visitall"];
 
@@ -53,10 +55,74 @@ fn figures_and_recipes_of_shipped_models() {
         assert!(options.contains(&format!("-L {}", config["iterations"])), "{domain}");
         assert_eq!(options.contains("--distances"), config["distances"] == true, "{domain}");
         assert_eq!(recipe[2], model.provenance.tasks.to_string(), "{domain}: tasks");
+        assert_eq!(options.contains("--prior saturated"), model.weights.prior_gain().is_some());
         match config["time_limit_s"].as_f64() {
-            Some(600.0) => assert!(options.contains("--time-limit 10m")),
-            Some(limit) => assert!(recipes.contains(&format!("--time-limit {limit}s OPTIONS"))),
-            None => assert!(["miconic", "visitall"].contains(&domain), "{domain}"),
+            Some(600.0) => assert!(options.contains("--time-limit 10m"), "{domain}"),
+            Some(270.0) => assert!(!options.contains("--time-limit"), "{domain}"),
+            limit => assert!(options.contains(&format!("--time-limit {}s", limit.unwrap()))),
+        }
+    }
+    assert!(recipes.contains("--seed 0 --time-limit 270s OPTIONS"));
+}
+
+/// The states of the three sets are different ones, and those of training are listed.
+#[test]
+fn shipped_models_list_their_states() {
+    for domain in DOMAINS {
+        let model = Model::load(&folder().join(format!("{domain}.safetensors"))).unwrap();
+        let list = |name: &str| -> Option<BTreeSet<String>> {
+            let list = model.provenance.settings.get(name)?.as_bytes().chunks(12);
+            Some(list.map(|hash| String::from_utf8_lossy(hash).into_owned()).collect())
+        };
+        let (training, validation) = (list(TRAINED_ON), list(VALIDATED_ON));
+        // One is older than the lists.
+        assert_eq!(training.is_none(), domain == "logistics", "{domain}");
+        let (Some(training), Some(validation)) = (training, validation) else { continue };
+        assert!(training.is_disjoint(&validation), "{domain}");
+        assert!(training.len() > 1000 && validation.len() > 30, "{domain}");
+    }
+}
+
+/// The figures on test states.
+#[test]
+fn tables_of_test_states() {
+    let text = std::fs::read_to_string(folder().join("test.jsonl")).unwrap();
+    let judged: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let figure = |name: &str, figure: &str| -> f64 {
+        let line = judged.iter().find(|line| line["name"] == name);
+        line.unwrap_or_else(|| panic!("no {name}"))[figure].as_f64().unwrap()
+    };
+    let readme = readme();
+    for domain in DOMAINS {
+        let row = &rows(&readme, domain)[0];
+        let name = format!("shipped-{domain}");
+        let figure = |of: &str| figure(&name, of);
+        let expected = [
+            format!("{:.3}", figure("model")),
+            format!("{:.3}", figure("scp")),
+            format!("{:.3}", figure("uniform")),
+            format!("{:.0} %", 100.0 * figure("within_a_percent")),
+            format!("{} ({})", figure("states"), figure("tasks")),
+        ];
+        assert_eq!(row[3..], expected, "{domain}");
+    }
+    let (_, track) = readme.split_once("## The learning track of IPC 2023").unwrap();
+    for line in judged.iter().filter_map(|line| line["name"].as_str()) {
+        let Some(domain) = line.strip_prefix("learning-") else { continue };
+        let figure = |of: &str| format!("{:.3}", figure(line, of));
+        let expected = [figure("model"), figure("scp"), figure("uniform")];
+        assert_eq!(rows(track, domain)[0][5..8], expected, "{domain}");
+    }
+    let sections = [
+        ("## Training as published", "", DOMAINS.as_slice()),
+        ("### Canonical labels", "-canonical", &["blocks", "ferry", "spanner", "visitall"]),
+        ("A second difference", "-fast", &["blocks", "ferry", "spanner", "visitall"]),
+    ];
+    for (heading, suffix, domains) in sections {
+        let (_, section) = readme.split_once(heading).unwrap();
+        for domain in domains {
+            let expected = format!("{:.3}", figure(&format!("{domain}{suffix}"), "model"));
+            assert_eq!(rows(section, domain)[0].last(), Some(&expected), "{domain}{suffix}");
         }
     }
 }

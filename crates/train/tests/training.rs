@@ -1,19 +1,25 @@
 //! From a domain and a folder of tasks to a model, on a domain without a generator: gripper.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lcp::model::Model;
-use lcp::network::Attention;
 use lcp::network::dropout::Dropout;
-use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
+use lcp::network::{Attention, Prior, Weights};
+use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax, patterns_of};
 use lcp::training::bound::value_of;
-use lcp::training::engine::{Cores, Native};
+use lcp::training::engine::{Cores, Engine, Item, Native, Part, Pass};
+use lcp::training::examples::Examples;
 use lcp::training::loss::Loss;
+use lcp::wl::VocabularyBuilder;
 use planner::partition::{CostPartitioning, PartitionScratch};
+use planner::task::Value;
+use rand::SeedableRng;
 use train::dataset::tasks::{TaskStates, load_samples, load_states, load_tasks};
 use train::dataset::{Dataset, Header, Writer};
-use train::judge::judge;
+use train::generate::Random;
+use train::judge::{judge, leave_out_seen};
 use train::sample::{Labels, SampleConfig, StateSource, sample, solver};
 use train::training::config::TrainConfig;
 use train::training::{EpochMetrics, Event, Inputs, Origin, TrainError, train};
@@ -205,6 +211,12 @@ fn a_model_is_judged_on_states_that_it_never_saw() {
     let judgement = judge(&model, &tasks, Softmax::Masked).unwrap();
     assert!(judgement.proved_unseen && judgement.states >= 6, "{judgement:?}");
     assert!(judgement.scp > 0.0 && judgement.scp <= 1.0 && judgement.model <= 1.0);
+    let (training, _) = samples.load();
+    let mut both: Vec<TaskStates> = training.into_iter().chain(tasks).collect();
+    assert!(judge(&model, &both, Softmax::Masked).is_err());
+    leave_out_seen(&model, &mut both);
+    assert_eq!(judge(&model, &both, Softmax::Masked).unwrap(), judgement);
+    let tasks = both;
     let mut silent = model.clone();
     silent.provenance.settings.clear();
     assert!(!judge(&silent, &tasks, Softmax::Masked).unwrap().proved_unseen);
@@ -249,6 +261,67 @@ fn two_kinds() -> [(&'static str, TrainConfig); 2] {
     dropout.training.loss = Loss::Kl;
     dropout.network.attention = Attention::Learned;
     [("bound", short(6)), ("dropout", dropout)]
+}
+
+/// The prior is a function of the state and the gain is trained: the derivative by it is what the
+/// loss does when the gain moves, and a few steps move it.
+#[test]
+fn the_gain_of_a_prior_is_trained() {
+    let samples = samples();
+    let mut config = short(3);
+    config.network.prior = Prior::Saturated;
+    let (model, epochs) = run(&samples, config.clone(), "prior");
+    let gain = model.weights.prior_gain().expect("the network has a prior");
+    assert!(gain != 1.0 && gain.is_finite(), "{gain}");
+    assert!(epochs.last().unwrap().ratio > 0.6, "{epochs:?}");
+    let (again, _) = run(&samples, config, "prior-again");
+    assert_eq!(model.weights, again.weights);
+}
+
+#[test]
+fn the_derivative_by_the_gain_is_that_of_the_loss() {
+    let samples = samples();
+    let mut config = short(1);
+    config.network.prior = Prior::Saturated;
+    let (tasks, _) = samples.load();
+    let task = &tasks[0];
+    let mut builder = VocabularyBuilder::new(config.graph, 1);
+    let states: Vec<&[Value]> = task.states.iter().map(|s| s.values.as_slice()).collect();
+    builder.observe(&task.task, &patterns_of(&task.abstractions), &states);
+    let vocabulary = Arc::new(builder.finish());
+    config.network.input = vocabulary.num_features();
+    let mut examples = Examples::default();
+    let network = (&config.network, Softmax::Masked);
+    examples.add(&task.task, &task.abstractions, task.states.clone(), &vocabulary, network);
+    let mut weights = Weights::random(&config.network, &mut Random::seed_from_u64(3));
+    let items: Vec<Item> = examples
+        .ids()
+        .filter(|&id| examples.example(id).1.h_ocp.is_some_and(|h| h > 0.0))
+        .map(|id| Item { id, reference: examples.example(id).1.h_ocp.unwrap() })
+        .collect();
+    let part = Part::new(&config.network, &examples, &items);
+    let gain = weights.layout.prior.unwrap();
+    for (loss, tolerance) in [(Loss::Kl, 0.01), (Loss::Bound, 0.1), (Loss::LogBound, 0.1)] {
+        let value = |weights: &Weights| -> f64 {
+            let pass = Pass { weights, examples: &examples, loss };
+            let values = Native(Cores::One).evaluate(pass, std::slice::from_ref(&part));
+            values.iter().map(|value| value.loss).sum()
+        };
+        let mut gradient = Weights::zeros(&config.network);
+        let pass = Pass { weights: &weights, examples: &examples, loss };
+        let dropout = (Dropout::NONE, 0);
+        Native(Cores::One).gradient(pass, std::slice::from_ref(&part), dropout, &mut gradient);
+        let expected = f64::from(gradient[gain][0]);
+        let step = 2e-3;
+        weights[gain][0] = 1.0 + step;
+        let above = value(&weights);
+        weights[gain][0] = 1.0 - step;
+        let below = value(&weights);
+        weights[gain][0] = 1.0;
+        let found = (above - below) / f64::from(2.0 * step);
+        let error = (found - expected).abs();
+        assert!(error <= tolerance * expected.abs().max(0.1), "{loss}: {found}, {expected}");
+    }
 }
 
 #[test]

@@ -220,7 +220,7 @@ impl Model {
 
     /// Whether the model is of the task's domain.
     pub fn check_task(&self, task: &Task) -> Result<(), ModelError> {
-        self.signature.covers(&Signature::of_task(task)).map_err(|mismatch| {
+        self.signature.knows(&Signature::of_task(task)).map_err(|mismatch| {
             ModelError::WrongDomain { domain: self.provenance.domain.clone(), mismatch }
         })
     }

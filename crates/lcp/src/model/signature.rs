@@ -81,9 +81,19 @@ impl Signature {
         }
     }
 
-    /// Whether a task with the signature `task` is one of this domain: all its symbols are known
-    /// with the same arity, and at least half of the schemas occur in it.
+    /// Whether a task with the signature `task` is probably one of this domain: all its symbols
+    /// are known, and at least half of the schemas occur in it.
     pub fn covers(&self, task: &Signature) -> Result<(), Mismatch> {
+        self.knows(task)?;
+        if 2 * task.schemas.len() < self.schemas.len() {
+            let (task, expected) = (task.schemas.len(), self.schemas.len());
+            return Err(Mismatch::TooFew { task, expected });
+        }
+        Ok(())
+    }
+
+    /// Whether all symbols of a task with the signature `task` are known with the same arity.
+    pub fn knows(&self, task: &Signature) -> Result<(), Mismatch> {
         let kinds = [
             ("predicate", &self.predicates, &task.predicates),
             ("action schema", &self.schemas, &task.schemas),
@@ -99,10 +109,6 @@ impl Signature {
                     None => return Err(Mismatch::Unknown { kind, name: name.clone() }),
                 }
             }
-        }
-        if 2 * task.schemas.len() < self.schemas.len() {
-            let (task, expected) = (task.schemas.len(), self.schemas.len());
-            return Err(Mismatch::TooFew { task, expected });
         }
         Ok(())
     }
@@ -138,6 +144,7 @@ mod tests {
         assert_eq!(domain.covers(&domain), Ok(()));
         let few = signature(&[("at", 2)], &[("drive", 3)]);
         assert_eq!(domain.covers(&few), Err(Mismatch::TooFew { task: 1, expected: 3 }));
+        assert_eq!(domain.knows(&few), Ok(()));
         assert_eq!(
             no_airplane.covers(&domain),
             Err(Mismatch::Unknown { kind: "action schema", name: "fly".into() })

@@ -9,7 +9,7 @@
 //!   for each pattern p:   T[p,·] ← T[p,·] + attention(norm(T[p,·]))·O + b    over the operators
 //!   for each operator o:  T[·,o] ← T[·,o] + attention(norm(T[·,o]))·O + b    over the patterns
 //! S[p,o] = relu(relu(T[p,o]·M₀ + b₀)·M₁ + b₁)·u + c
-//! α[·,o] = softmax over the patterns of S[·,o]
+//! α[·,o] = softmax over the patterns of S[·,o]    (with a prior: of S[·,o] + g·prior[·,o])
 //!
 //! attention(Z) = softmax(Z·Q·(Z·K)ᵀ / √(w/heads))·(Z·V), head by head; or the mean of Z·V
 //! ```
@@ -67,6 +67,17 @@ pub enum TokenScope {
     Relevant,
 }
 
+/// What the scores of the network are added to before the softmax.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prior {
+    /// Nothing (the paper).
+    #[default]
+    None,
+    /// The logarithms of the saturated shares, times a learned gain ([`crate::prior`]).
+    Saturated,
+}
+
 /// The shape of a network: everything that fixes its tensors and its forward pass.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NetworkConfig {
@@ -84,6 +95,9 @@ pub struct NetworkConfig {
     pub mlp_ratio: f64,
     /// Which pairs are tokens.
     pub tokens: TokenScope,
+    /// What its scores are added to.
+    #[serde(default)]
+    pub prior: Prior,
 }
 
 impl NetworkConfig {
@@ -97,6 +111,7 @@ impl NetworkConfig {
             attention: Attention::Learned,
             mlp_ratio: 0.4,
             tokens: TokenScope::All,
+            prior: Prior::None,
         }
     }
 
@@ -178,6 +193,8 @@ pub struct Layout {
     pub mlp_1: (Tensor, Tensor),
     /// The score u, `[w]`, and c, `[1]`.
     pub score: (Tensor, Tensor),
+    /// The gain g of the prior, `[1]`, if there is one.
+    pub prior: Option<Tensor>,
     /// Name, shape and place of every tensor, in the order of the flat vector.
     pub named: Vec<(String, Vec<usize>, Tensor)>,
     /// The number of parameters.
@@ -220,7 +237,8 @@ impl Layout {
         let mlp_0 = (place("mlp.0.weight".into(), &[w, h]), place("mlp.0.bias".into(), &[h]));
         let mlp_1 = (place("mlp.1.weight".into(), &[h, w]), place("mlp.1.bias".into(), &[w]));
         let score = (place("score.weight".into(), &[w]), place("score.bias".into(), &[1]));
-        Layout { input, stages, mlp_0, mlp_1, score, named, size }
+        let prior = (config.prior == Prior::Saturated).then(|| place("prior.gain".into(), &[1]));
+        Layout { input, stages, mlp_0, mlp_1, score, prior, named, size }
     }
 }
 
@@ -257,13 +275,18 @@ impl Weights {
             };
             let scale = factor * (3.0 / shape[0] as f32).sqrt();
             let values = &mut weights[tensor];
-            if name.ends_with("norm.gain") {
+            if name.ends_with(".gain") {
                 values.fill(1.0);
             } else if !name.ends_with("bias") {
                 values.fill_with(|| scale * (2.0 * rng.random::<f32>() - 1.0));
             }
         }
         weights
+    }
+
+    /// The gain of the prior, if there is one.
+    pub fn prior_gain(&self) -> Option<f32> {
+        self.layout.prior.map(|gain| self[gain][0])
     }
 
     /// A tensor as a matrix.

@@ -145,6 +145,12 @@ const PATH: u64 = 2_000;
 const SHARE: u64 = 8;
 
 impl Pass<'_> {
+    /// The scores of a state with those of all tokens of its part.
+    pub fn scores<'b>(&'b self, item: &Item, tokens: &'b [u32], scores: &'b [f32]) -> Scores<'b> {
+        let prior = self.examples.prior(item.id).zip(self.weights.prior_gain());
+        Scores { tokens, scores, prior }
+    }
+
     /// The loss of one state of a part, and h if the loss needs it; adds the derivatives by the
     /// scores.
     pub fn loss_of(
@@ -163,7 +169,7 @@ impl Pass<'_> {
         let mut scratch = LossScratch::default();
         let mut ignored = vec![0.0; scores.len()];
         let of_state = |(item, tokens): (&Item, &Vec<u32>)| {
-            let scores = Scores { tokens, scores };
+            let scores = self.scores(item, tokens, scores);
             let (loss, h) = self.loss_of(item, scores, &mut ignored, &mut scratch);
             let (task, state) = self.examples.example(item.id);
             let h = h.unwrap_or_else(|| scratch.value(task, &state.values, scores));
@@ -179,11 +185,14 @@ impl Pass<'_> {
         let mut d_scores = vec![0.0; tape.scores.len()];
         let mut scratch = LossScratch::default();
         let of_state = |(item, tokens): (&Item, &Vec<u32>)| {
-            let scores = Scores { tokens, scores: &tape.scores };
+            let scores = self.scores(item, tokens, &tape.scores);
             self.loss_of(item, scores, &mut d_scores, &mut scratch).0
         };
         let loss = part.items.iter().zip(&batch.scored).map(of_state).sum();
         tape.backward(self.weights, rows, batch, &d_scores, gradient);
+        if let Some(gain) = gradient.layout.prior {
+            gradient[gain][0] += scratch.take_d_gain();
+        }
         loss
     }
 }

@@ -10,9 +10,10 @@ use planner::abstraction::{Abstractions, PatternId};
 use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::network::NetworkConfig;
 use crate::network::tokens::Batch;
+use crate::network::{NetworkConfig, Prior};
 use crate::predict::{Softmax, TaskPositions};
+use crate::prior::SaturatedPrior;
 use crate::wl::{FeatureGenerator, RowId, RowTable, Vocabulary};
 
 /// A state and what is known of its best partitioning.
@@ -41,6 +42,8 @@ pub struct TaskExamples {
     pub places: TaskPositions,
     /// The states.
     pub states: Vec<LabelledState>,
+    /// The prior of each pair in each state, if the network has one.
+    priors: Vec<Box<[f32]>>,
     /// For each pattern, where the rows of an abstract state begin in `row_of_place`.
     entries: Vec<FxHashMap<u32, u32>>,
     /// Rows in the order of a pattern's places.
@@ -98,8 +101,16 @@ impl Examples {
                 }
             }
         }
+        let priors = match config.prior {
+            Prior::None => Vec::new(),
+            Prior::Saturated => {
+                let mut prior = SaturatedPrior::new(abstractions);
+                states.iter().map(|state| prior.of_state(&state.values).into()).collect()
+            }
+        };
         let abstractions = abstractions.clone();
-        self.tasks.push(TaskExamples { abstractions, places, states, entries, row_of_place });
+        let task = TaskExamples { abstractions, places, states, priors, entries, row_of_place };
+        self.tasks.push(task);
     }
 
     /// Places of all (pattern, abstract state) pairs: what adding the tasks took.
@@ -148,6 +159,11 @@ impl Examples {
     pub fn example(&self, id: ExampleId) -> (&TaskExamples, &LabelledState) {
         let task = &self.tasks[id.task as usize];
         (task, &task.states[id.state as usize])
+    }
+
+    /// The prior of each pair in a state, if the network has one.
+    pub fn prior(&self, id: ExampleId) -> Option<&[f32]> {
+        self.tasks[id.task as usize].priors.get(id.state as usize).map(|prior| &**prior)
     }
 
     /// The distinct tokens of several states.

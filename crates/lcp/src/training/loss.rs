@@ -61,6 +61,7 @@ pub struct LossScratch {
     scores: Vec<f32>,
     shares: Vec<f32>,
     d_shares: Vec<f32>,
+    d_gain: f32,
 }
 
 /// A state's scores: which one each scored position has, and all of them.
@@ -70,11 +71,14 @@ pub struct Scores<'a> {
     pub tokens: &'a [u32],
     /// The score of each token.
     pub scores: &'a [f32],
+    /// The prior of each pair and its gain, if there is one.
+    pub prior: Option<(&'a [f32], f32)>,
 }
 
 impl Loss {
     /// The loss of one state, and its h unless the loss does without; adds the derivative by the
-    /// score of each token to `d_scores`.
+    /// score of each token to `d_scores`, and that by the gain to what [`LossScratch::take_d_gain`]
+    /// gives.
     /// `reference` is the h that [`Loss::Bound`] is measured against.
     pub fn of_state(
         self,
@@ -87,8 +91,8 @@ impl Loss {
     ) -> (f64, Option<f64>) {
         if self == Loss::Kl {
             let target = state.shares.as_deref().expect("checked before training");
-            scratch.spread(scores);
-            return (kl(task, target, scores.tokens, &scratch.scores, d_scores), None);
+            scratch.spread(task, scores);
+            return (kl(task, target, scores, scratch, d_scores), None);
         }
         let h = scratch.value(task, &state.values, scores);
         let (loss, slope) = match self {
@@ -98,8 +102,11 @@ impl Loss {
             _ => (1.0 - h / reference, -1.0 / reference),
         };
         scratch.d_shares.iter_mut().for_each(|d| *d *= slope as f32);
-        let LossScratch { shares, d_shares, .. } = scratch;
+        let LossScratch { shares, d_shares, d_gain, .. } = scratch;
         task.places.shares_backward(shares, d_shares, scores.tokens, d_scores);
+        if let Some((prior, _)) = scores.prior {
+            *d_gain += task.places.gain_backward(shares, d_shares, prior);
+        }
         (loss, Some(h))
     }
 }
@@ -108,7 +115,7 @@ impl LossScratch {
     /// h of the partitioning that the scores of a state mean; leaves its derivatives by the
     /// shares in `d_shares`.
     pub fn value(&mut self, task: &TaskExamples, state: &[Value], scores: Scores) -> f64 {
-        self.spread(scores);
+        self.spread(task, scores);
         let pairs = task.abstractions.num_pairs();
         self.shares.resize(pairs, 0.0);
         task.places.shares(&self.scores, &mut self.shares);
@@ -117,10 +124,18 @@ impl LossScratch {
         self.bound.evaluate(&task.abstractions, state, &self.shares, &mut self.d_shares)
     }
 
-    /// One score per position.
-    fn spread(&mut self, scores: Scores) {
+    /// The derivative by the gain of the prior, summed since this was asked last.
+    pub fn take_d_gain(&mut self) -> f32 {
+        std::mem::take(&mut self.d_gain)
+    }
+
+    /// One score per position, with the prior.
+    fn spread(&mut self, task: &TaskExamples, scores: Scores) {
         self.scores.clear();
         self.scores.extend(scores.tokens.iter().map(|&token| scores.scores[token as usize]));
+        if let Some((prior, gain)) = scores.prior {
+            task.places.add_prior(prior, gain, &mut self.scores);
+        }
     }
 }
 
@@ -128,8 +143,8 @@ impl LossScratch {
 fn kl(
     task: &TaskExamples,
     target: &[f32],
-    tokens: &[u32],
-    scores: &[f32],
+    Scores { tokens, prior, .. }: Scores,
+    LossScratch { scores, d_gain, .. }: &mut LossScratch,
     d_scores: &mut [f32],
 ) -> f64 {
     let (abstractions, places) = (&task.abstractions, &task.places);
@@ -148,7 +163,11 @@ fn kl(
                 let wanted = f64::from(wanted);
                 loss += wanted * (ln(wanted) - softmax.ln_share(scores[i]));
             }
-            d_scores[tokens[i] as usize] += softmax.share(scores[i]) - wanted;
+            let d = softmax.share(scores[i]) - wanted;
+            d_scores[tokens[i] as usize] += d;
+            if let (Some((prior, _)), Some(pair)) = (prior, pair) {
+                *d_gain += d * prior[*pair as usize];
+            }
         }
     }
     loss

@@ -15,6 +15,8 @@ pub(crate) struct Input {
     pub(crate) operators: usize,
     pub(crate) x: Vec<f32>,
     pub(crate) relevant: Vec<bool>,
+    /// What is added to the scores, [k, m], before the gain; empty for nothing.
+    pub(crate) prior: Vec<f32>,
 }
 
 impl Input {
@@ -38,7 +40,7 @@ impl Input {
                 relevant[p.index() * m + o.index()] = true;
             }
         }
-        Input { patterns: k, operators: m, x, relevant }
+        Input { patterns: k, operators: m, x, relevant, prior: Vec::new() }
     }
 }
 
@@ -92,6 +94,12 @@ pub(crate) fn forward(weights: &Weights, input: &Input, softmax: TokenScope) -> 
             x.iter().zip(u).map(|(x, u)| f64::from(x * u)).sum::<f64>()
                 + f64::from(weights[layout.score.1][0])
         })
+        .collect();
+    let gain = weights.prior_gain().map_or(0.0, f64::from);
+    let score: Vec<f64> = score
+        .iter()
+        .enumerate()
+        .map(|(i, score)| score + gain * f64::from(input.prior.get(i).copied().unwrap_or(0.0)))
         .collect();
     let mut alpha = vec![0.0; k * m];
     for o in 0..m {

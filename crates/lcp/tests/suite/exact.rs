@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::common::dense;
 use lcp::graph::GraphKind;
 use lcp::model::Model;
-use lcp::network::{NetworkConfig, TokenScope, Weights};
+use lcp::network::{NetworkConfig, Prior, TokenScope, Weights};
 use lcp::predict::{Predictor, Softmax};
 use lcp::self_training::walk::random_walk_states;
 use lcp::wl::{FeatureGenerator, VocabularyBuilder};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::partition::{Partitioner, Saturated, Saturator};
 use planner::task::{OpId, Task, Value};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -61,8 +62,13 @@ fn check(what: &str, task: &Task, (kind, distances): (GraphKind, bool), size: us
     let vocabulary = Arc::new(builder.finish());
     let d = vocabulary.num_features();
     let mut features = FeatureGenerator::new(task, &abstractions, vocabulary.clone(), usize::MAX);
-    for config in [NetworkConfig::paper(d), NetworkConfig::compact(d, 8)] {
-        let weights = Weights::random(&config, &mut rng);
+    let compact = NetworkConfig::compact(d, 8);
+    let with_prior = NetworkConfig { prior: Prior::Saturated, ..compact.clone() };
+    for config in [NetworkConfig::paper(d), compact, with_prior] {
+        let mut weights = Weights::random(&config, &mut rng);
+        if let Some(gain) = weights.layout.prior {
+            weights[gain][0] = 0.7;
+        }
         for (softmax, scope) in
             [(Softmax::Masked, TokenScope::Relevant), (Softmax::Paper, TokenScope::All)]
         {
@@ -90,15 +96,33 @@ fn check(what: &str, task: &Task, (kind, distances): (GraphKind, bool), size: us
     }
 }
 
+/// The logarithms of the saturated shares, pair by pair, by a partitioner that knows no other state.
+fn prior(abstractions: &Arc<Abstractions>, state: &[Value], input: &dense::Input) -> Vec<f32> {
+    let mut saturated = Saturated::new(abstractions).with_saturator(Saturator::Perimeter);
+    let partitioning = saturated.best_for(state).expect("nothing to beat");
+    let mut prior = vec![0.0; input.relevant.len()];
+    for p in abstractions.ids() {
+        let operators = abstractions.component(p).relevant_operators();
+        for (&cost, o) in partitioning.costs_of(p).iter().zip(operators) {
+            let share = f64::from(cost) / f64::from(abstractions.costs()[o.index()]);
+            prior[p.index() * input.operators + o.index()] = (0.01 + share).ln() as f32;
+        }
+    }
+    prior
+}
+
 /// How far the predictor's shares are from those of the dense network in a state.
 fn largest_error(
-    (abstractions, state): (&Abstractions, &[Value]),
+    (abstractions, state): (&Arc<Abstractions>, &[Value]),
     features: &mut FeatureGenerator,
     predictor: &mut Predictor,
     (weights, scope): (&Weights, TokenScope),
 ) -> f32 {
     let rows = features.state_rows(state);
-    let input = dense::Input::new(abstractions, &rows, weights.config.input);
+    let mut input = dense::Input::new(abstractions, &rows, weights.config.input);
+    if weights.config.prior == Prior::Saturated {
+        input.prior = prior(abstractions, state, &input);
+    }
     let expected = dense::forward(weights, &input, scope);
     let shares = predictor.shares(state);
     let mut largest = 0.0f32;

@@ -44,7 +44,8 @@ fn example(k: usize, m: usize, d: usize, rng: &mut Xoshiro256PlusPlus) -> Exampl
     let relevant = (0..m)
         .map(|o| (0..k as u32).filter(|&p| is_relevant[p as usize * m + o]).collect())
         .collect();
-    let input = dense::Input { patterns: k, operators: m, x, relevant: is_relevant };
+    let prior = Vec::new();
+    let input = dense::Input { patterns: k, operators: m, x, relevant: is_relevant, prior };
     Example { rows: Rows(rows), row_of_pair, relevant, input }
 }
 
@@ -103,6 +104,7 @@ fn distinct_tokens_give_the_dense_network() {
                 input: dense::Input {
                     x: Vec::new(),
                     relevant: first.input.relevant.clone(),
+                    prior: Vec::new(),
                     ..first.input
                 },
             };

@@ -75,6 +75,11 @@ impl Saturated {
         Saturated { saturator, ..self }
     }
 
+    /// Lets ties fall as they did after [`Saturated::new`], whatever was asked in between.
+    pub fn restart(&mut self) {
+        self.greedy.rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    }
+
     /// Gives a projection what it needs of the remaining costs; the distance of one state.
     fn saturate(&mut self, pattern: PatternId, from: u32) -> Distance {
         let projection = self.abstractions.component(pattern);

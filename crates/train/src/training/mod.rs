@@ -109,7 +109,7 @@ pub fn train(
     let mut signature = Signature::default();
     training.iter().for_each(|task| signature.extend(&task.task));
     for task in &validation {
-        let covered = signature.covers(&Signature::of_task(&task.task));
+        let covered = signature.knows(&Signature::of_task(&task.task));
         covered.map_err(|_| TrainError::OtherDomain(task.name.clone()))?;
     }
     let data = fingerprint(training.iter().chain(&validation));
