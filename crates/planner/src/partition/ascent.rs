@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use super::CostPartitioning;
 use super::flow::{Classes, Network, Networks, PathSearch};
+use super::step::StepRule;
 use crate::abstraction::Abstractions;
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget, Work};
@@ -39,15 +40,6 @@ const LEAST_SHARE: f64 = 1e-5;
 
 /// Slots of a label count as equally cheap up to this relative difference.
 const TIE: f64 = 0.02;
-
-/// The step sizes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct StepSizes {
-    /// η, the first one.
-    pub(super) first: f64,
-    /// τ, after how many steps they have shrunk by √2.
-    pub(super) halving: f64,
-}
 
 /// Bounds on the value of the optimal cost partitioning at a state, in units of cost.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -107,6 +99,7 @@ pub(super) struct Ascent {
     /// By class: when its costs were last added to the average.
     costs_added: Vec<f64>,
     tours: Vec<Tour>,
+    views: Vec<View>,
 
     // Memory for temporaries.
     touched: Vec<u32>,
@@ -136,6 +129,19 @@ struct Tour {
     /// When it was last added to the average flow.
     added: f64,
     is_stale: bool,
+    /// Its length for full costs, and how much of it others want, too.
+    full: f64,
+    contested: f64,
+}
+
+/// What a learned rule sees of a class.
+#[derive(Clone, Copy, Debug, Default)]
+struct View {
+    most: f64,
+    uses: f64,
+    used_share: f64,
+    most_past: f64,
+    contested: f64,
 }
 
 impl Ascent {
@@ -160,6 +166,7 @@ impl Ascent {
             average: vec![0.0; num_slots],
             costs_added: vec![0.0; num_classes],
             tours: vec![Tour::default(); abstractions.len()],
+            views: vec![View::default(); num_classes],
             touched: Vec::new(),
             labels: Vec::new(),
             uses: Vec::new(),
@@ -271,9 +278,11 @@ impl Ascent {
             self.live_slots.extend(self.classes.slots(class).iter().copied().filter(lives));
             self.live[class as usize] = first..self.live_slots.len() as u32;
         }
-        for tour in &mut self.tours {
+        for (p, tour) in self.abstractions.ids().zip(&mut self.tours) {
             tour.added = 0.0;
             tour.is_stale = true;
+            let source = self.abstractions.component(p).abstract_state(state);
+            tour.full = f64::from(self.abstractions.distances(p)[source as usize]);
         }
         let weights = std::mem::take(&mut self.weights);
         self.set_shares(|slot| weights[slot as usize]);
@@ -309,10 +318,9 @@ impl Ascent {
     }
 
     /// One step up.
-    pub(super) fn step(&mut self, sizes: StepSizes) {
+    pub(super) fn step(&mut self, rule: &StepRule) {
         self.steps += 1;
-        let eta = sizes.first / (1.0 + self.steps as f64 / sizes.halving).sqrt();
-        self.clock += self.steps as f64;
+        let eta = rule.size(self.steps);
         let mut touched = std::mem::take(&mut self.touched);
         touched.clear();
         for tour in &self.tours {
@@ -323,30 +331,106 @@ impl Ascent {
         }
         touched.sort_unstable();
         touched.dedup();
+        if rule.is_learned() {
+            self.look_around(&touched);
+        }
+        let before = self.clock;
+        self.clock += self.steps as f64;
         for &class in &touched {
             let cost = self.classes.cost(class);
             let live = live_slots(&self.live, &self.live_slots, class);
             if live.len() < 2 || cost == 0.0 {
+                for &slot in live {
+                    self.slots[slot as usize].use_now = 0.0;
+                }
                 continue;
             }
             let used = live.iter().map(|&slot| self.slots[slot as usize].use_now);
             let most = used.fold(0.0, f64::max);
             let passed = self.clock - self.costs_added[class as usize];
             self.costs_added[class as usize] = self.clock;
-            for &slot in live {
-                self.tours[self.classes.pattern(slot) as usize].is_stale = true;
-                let cost = self.costs[slot as usize];
-                let slot = &mut self.slots[slot as usize];
+            for &id in live {
+                let pattern = self.classes.pattern(id) as usize;
+                self.tours[pattern].is_stale = true;
+                let cost = self.costs[id as usize];
+                let slot = &mut self.slots[id as usize];
                 slot.cost += passed * cost;
-                if slot.use_now > 0.0 {
+                if rule.is_learned() {
+                    let (view, tour) = (&self.views[class as usize], &self.tours[pattern]);
+                    let past = if before > 0.0 {
+                        (slot.flow + (before - tour.added) * slot.use_now) / before
+                    } else {
+                        slot.use_now
+                    };
+                    let root = slot.share.sqrt();
+                    let length = tour.length.max(f64::MIN_POSITIVE);
+                    let features = [
+                        slot.use_now / most,
+                        root.sqrt(),
+                        slot.share,
+                        past / view.most_past.max(f64::MIN_POSITIVE),
+                        view.uses / live.len() as f64,
+                        view.used_share,
+                        cost * slot.use_now / length,
+                        tour.length / tour.full.max(f64::MIN_POSITIVE),
+                        tour.contested,
+                        view.contested,
+                    ];
+                    let change = (eta * rule.change(&features)).clamp(-4.0, 4.0);
+                    slot.share *= exp(change);
+                } else if slot.use_now > 0.0 {
                     slot.share *= exp(eta * slot.use_now / most);
-                    slot.use_now = 0.0;
                 }
+                slot.use_now = 0.0;
             }
             normalise(&mut self.slots, &mut self.costs, live, cost, LEAST_SHARE);
         }
         self.touched = touched;
         self.find_paths();
+    }
+
+    /// What a learned rule sees of classes and of paths.
+    fn look_around(&mut self, touched: &[u32]) {
+        let clock = self.clock;
+        for &class in touched {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let mut view = View::default();
+            for &id in live {
+                let slot = &self.slots[id as usize];
+                let tour = &self.tours[self.classes.pattern(id) as usize];
+                view.most = view.most.max(slot.use_now);
+                view.uses += slot.use_now;
+                view.used_share += slot.use_now * slot.share;
+                let past = if clock > 0.0 {
+                    (slot.flow + (clock - tour.added) * slot.use_now) / clock
+                } else {
+                    slot.use_now
+                };
+                view.most_past = view.most_past.max(past);
+            }
+            view.uses /= view.most;
+            view.used_share /= view.most;
+            self.views[class as usize] = view;
+        }
+        for tour in &mut self.tours {
+            let mut contested = 0.0;
+            for &(slot, amount) in &tour.uses {
+                let view = &self.views[self.classes.class(slot) as usize];
+                let rivals = view.uses - amount / view.most;
+                contested += self.costs[slot as usize] * amount * rivals / (1.0 + rivals);
+            }
+            tour.contested = contested / tour.length.max(f64::MIN_POSITIVE);
+        }
+        for &class in touched {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let mut sum = 0.0;
+            for &id in live {
+                let slot = &self.slots[id as usize];
+                sum += slot.use_now * self.tours[self.classes.pattern(id) as usize].contested;
+            }
+            let view = &mut self.views[class as usize];
+            view.contested = sum / (view.uses * view.most).max(f64::MIN_POSITIVE);
+        }
     }
 
     /// Brings the shortest paths up to date with the costs, and the lower bound with them.

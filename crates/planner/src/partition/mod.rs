@@ -21,6 +21,7 @@ mod portfolio;
 mod program;
 mod saturate;
 mod scp;
+mod step;
 mod uniform;
 mod walks;
 
@@ -37,12 +38,13 @@ pub use crate::abstraction::COST_SCALE;
 pub use ascent::Bounds;
 pub use canonical::{Canonical, CanonicalShares};
 pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
-pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
+pub use lagrangian::{Lagrangian, LagrangianConfig, Start, near};
 pub use ocp::{Ocp, OcpConfig, OcpStatistics};
 pub use policy::PortfolioConfig;
 pub use portfolio::Portfolio;
 pub use saturate::saturate;
 pub use scp::{GreedyOrders, Saturated, Saturator};
+pub use step::StepRule;
 pub use uniform::Uniform;
 pub use walks::Walks;
 
