@@ -19,7 +19,7 @@ use planner::heuristic::{
     Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
 };
 use planner::partition::{
-    Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
+    Improved, ImprovedConfig, Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
     PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
 };
 use planner::task::Task;
@@ -46,6 +46,9 @@ pub(crate) enum Name {
     Gzocp,
     /// Saturated cost partitioning in greedy orders
     Scp,
+    /// Saturated cost partitioning, improved by a few steps of Lagrangian ascent
+    #[value(name = "scp+ascent")]
+    ScpAscent,
     /// Optimal cost partitioning
     Ocp,
     /// Cost partitioning by Lagrangian ascent
@@ -57,7 +60,8 @@ pub(crate) enum Name {
 /// How a cost-partitioning heuristic uses its partitionings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Use {
-    /// A new partitioning for every evaluated state; with lcp, for every state about to be expanded
+    /// A new partitioning for every evaluated state; with lcp and scp+ascent, for every state about
+    /// to be expanded
     EveryState,
     /// Partitionings made at a few states, kept as tables, evaluated at all states
     Stored,
@@ -110,6 +114,9 @@ pub(crate) struct HeuristicOptions {
     pub(crate) usage: Option<Use>,
     #[command(flatten)]
     pub(crate) among: ComponentArgs,
+    /// Steps of ascent for a state [default: 25; 100 for lagrangian in a store]
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<usize>,
     /// How much work gzocp puts into orders of the projections: about this much time, counted so
     /// that runs can be repeated
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
@@ -219,7 +226,7 @@ impl HeuristicOptions {
             max_patterns: patterns,
             max_pattern_states: states,
         };
-        HeuristicOptions { usage: None, among, gzocp_time: Duration::ZERO, learned }
+        HeuristicOptions { usage: None, among, steps: None, gzocp_time: Duration::ZERO, learned }
     }
 
     /// Builds a heuristic for a task within what memory there is.
@@ -287,6 +294,13 @@ impl HeuristicOptions {
                     Box::new(EveryState::with_memory(scp, max_bytes))
                 }
             }
+            Name::ScpAscent => {
+                let usual = ImprovedConfig::default();
+                let steps = self.steps.unwrap_or(usual.steps);
+                let max_bytes = partitioner_bytes(memory_limit);
+                let config = ImprovedConfig { steps, max_bytes, ..usual };
+                self.place_lazily(Improved::new(&abstractions, config), memory_limit)
+            }
             Name::Ocp => {
                 let max_bytes = partitioner_bytes(memory_limit);
                 let config = OcpConfig { max_bytes, ..OcpConfig::default() };
@@ -295,9 +309,12 @@ impl HeuristicOptions {
             }
             Name::Lagrangian => {
                 let max_bytes = partitioner_bytes(memory_limit);
-                let config = LagrangianConfig { max_bytes, ..LagrangianConfig::default() };
+                let usual = LagrangianConfig::default();
+                let steps = self.steps.unwrap_or(usual.steps);
+                let config = LagrangianConfig { steps, max_bytes, ..usual };
                 if self.usage == Some(Use::EveryState) {
-                    let config = LagrangianConfig { start: Start::Saturated, ..config };
+                    let steps = self.steps.unwrap_or(ImprovedConfig::default().steps);
+                    let config = LagrangianConfig { steps, start: Start::Saturated, ..config };
                     return Ok(Box::new(EveryState::new(Lagrangian::new(&abstractions, config))));
                 }
                 // In the store, ascent is for states where a greedy order does not suffice.
@@ -308,13 +325,26 @@ impl HeuristicOptions {
             }
             Name::Lcp => {
                 let learned = self.learned.partitioner(task, &abstractions, resources)?;
-                if self.usage != Some(Use::Stored) && !self.learned.eager {
-                    let max_bytes = stored_config(memory_limit).max_bytes;
-                    return Ok(Box::new(Lazy::new(learned, max_bytes)));
+                if self.learned.eager {
+                    return Ok(Box::new(EveryState::new(learned)));
                 }
-                self.place(learned, Use::EveryState, memory_limit)
+                self.place_lazily(learned, memory_limit)
             }
         })
+    }
+
+    /// A heuristic that makes partitionings for states about to be expanded, unless a store is
+    /// asked for.
+    fn place_lazily<P: Partitioner + 'static>(
+        &self,
+        partitioner: P,
+        memory_limit: Option<usize>,
+    ) -> Box<dyn Heuristic> {
+        let stored = stored_config(memory_limit);
+        match self.usage {
+            Some(Use::Stored) => Box::new(Stored::new(partitioner, stored)),
+            _ => Box::new(Lazy::new(partitioner, stored.max_bytes)),
+        }
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.

@@ -7,15 +7,16 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use crate::heuristic::Name::{self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, Uniform};
+use crate::heuristic::Name::{self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, ScpAscent, Uniform};
 
 /// Options of heuristics, as on the command line, with the heuristics that use them.
-const USED_BY: [(&str, &[Name]); 13] = [
-    ("use", &[Uniform, Scp, Ocp, Lagrangian, Lcp]),
-    ("patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
-    ("max-patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
-    ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
-    ("components", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian]),
+const USED_BY: [(&str, &[Name]); 14] = [
+    ("use", &[Uniform, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
+    ("patterns", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
+    ("max-patterns", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
+    ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
+    ("components", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian]),
+    ("steps", &[ScpAscent, Lagrangian]),
     ("gzocp-time", &[Gzocp]),
     ("model", &[Auto, Lcp]),
     ("continue-training", &[Lcp]),
@@ -125,7 +126,7 @@ impl Given<'_> {
             "evaluate" => {
                 self.matches.get_many("heuristics").unwrap_or_default().copied().collect()
             }
-            _ => vec![Auto, Uniform, Scp, Ocp, Lagrangian, Lcp],
+            _ => vec![Auto, Uniform, Scp, ScpAscent, Ocp, Lagrangian, Lcp],
         }
     }
 
@@ -195,20 +196,21 @@ mod tests {
 
     /// Which heuristics use an option of `plan`.
     const MATRIX: &str = "\
-                                        auto blind hmax lmcut uniform gzocp scp ocp lagrangian lcp
-        --use every-state                 .    .    .     .      x      .    x   x      x       x
-        --patterns systematic:1           x    .    .     .      x      x    x   x      x       x
-        --max-patterns 9                  x    .    .     .      x      x    x   x      x       x
-        --max-pattern-states 9            x    .    .     .      x      x    x   x      x       x
-        --components cartesian            x    .    .     .      x      x    x   x      x       .
-        --gzocp-time 1s                   .    .    .     .      .      x    .   .      .       .
-        --model self                      x    .    .     .      .      .    .   .      .       x
-        --continue-training               .    .    .     .      .      .    .   .      .       x
-        --refine 2                        .    .    .     .      .      .    .   .      .       x
-        --softmax paper                   .    .    .     .      .      .    .   .      .       x
-        --eager                           .    .    .     .      .      .    .   .      .       x
-        --train-share 0.1 --time-limit 1s .    .    .     .      .      .    .   .      .       x
-        --seed 1                          x    .    .     .      .      .    .   .      .       x";
+                                        auto blind hmax lmcut uniform gzocp scp scp+ascent ocp lagrangian lcp
+        --use every-state                 .    .    .     .      x      .    x      x       x      x       x
+        --patterns systematic:1           x    .    .     .      x      x    x      x       x      x       x
+        --max-patterns 9                  x    .    .     .      x      x    x      x       x      x       x
+        --max-pattern-states 9            x    .    .     .      x      x    x      x       x      x       x
+        --components cartesian            x    .    .     .      x      x    x      x       x      x       .
+        --steps 3                         .    .    .     .      .      .    .      x       .      x       .
+        --gzocp-time 1s                   .    .    .     .      .      x    .      .       .      .       .
+        --model self                      x    .    .     .      .      .    .      .       .      .       x
+        --continue-training               .    .    .     .      .      .    .      .       .      .       x
+        --refine 2                        .    .    .     .      .      .    .      .       .      .       x
+        --softmax paper                   .    .    .     .      .      .    .      .       .      .       x
+        --eager                           .    .    .     .      .      .    .      .       .      .       x
+        --train-share 0.1 --time-limit 1s .    .    .     .      .      .    .      .       .      .       x
+        --seed 1                          x    .    .     .      .      .    .      .       .      .       x";
 
     #[test]
     fn every_pair_of_heuristic_and_option_is_used_or_refused() {

@@ -20,13 +20,12 @@
 //! Cost of a step: only classes on the current paths change, only projections that see a changed
 //! cost are searched again, and averages are brought up to date only where something changes.
 
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::CostPartitioning;
+use super::{CostPartitioning, ScaledCost};
 use super::flow::{Classes, Network, Networks, PathSearch};
-use super::step::StepRule;
+use super::step::{FEATURES, StepRule};
 use crate::abstraction::Abstractions;
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget, Work};
@@ -87,8 +86,8 @@ pub(super) struct Ascent {
     slots: Vec<Slot>,
     /// The classes with a slot that matters.
     live_classes: Vec<u32>,
-    /// The slots that matter of class k: `live_slots[live[k].start..live[k].end]`.
-    live: Vec<Range<u32>>,
+    /// By class: its slots that matter, as places in `live_slots`.
+    live: Vec<Live>,
     live_slots: Vec<u32>,
     /// The current cost of each slot.
     costs: Vec<f64>,
@@ -107,6 +106,14 @@ pub(super) struct Ascent {
     uses: Vec<(u32, f64)>,
 }
 
+/// The slots of a class that matter, and whether a path uses one of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Live {
+    first: u32,
+    end: u32,
+    is_touched: bool,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     share: f64,
@@ -115,6 +122,8 @@ struct Slot {
     cost: f64,
     /// How often the pattern's current path uses it; zero between steps.
     use_now: f64,
+    /// How often the path of the last step did.
+    use_last: f64,
     lives: bool,
 }
 
@@ -159,7 +168,7 @@ impl Ascent {
             clock: 0.0,
             slots: vec![Slot::default(); num_slots],
             live_classes: Vec::new(),
-            live: vec![0..0; num_classes],
+            live: vec![Live::default(); num_classes],
             live_slots: Vec::new(),
             costs: vec![0.0; num_slots],
             best: vec![0.0; num_slots],
@@ -198,7 +207,7 @@ impl Ascent {
     /// Bytes of heap memory.
     pub(super) fn memory_bytes(&self) -> usize {
         let by_slot = size_of::<Slot>() + 5 * size_of::<f64>();
-        let by_class = size_of::<f64>() + 2 * size_of::<Range<u32>>();
+        let by_class = size_of::<f64>() + size_of::<Live>();
         self.classes.memory_bytes()
             + self.known_networks.memory_bytes(&self.networks)
             + by_slot * self.classes.num_slots()
@@ -246,6 +255,41 @@ impl Ascent {
     /// Goes to a state that is no dead end of any projection, and evaluates the shares there.
     /// Whether the budget sufficed for that.
     pub(super) fn begin(&mut self, state: &[Value], budget: &mut Budget) -> bool {
+        if !self.enter(state, budget) {
+            return false;
+        }
+        let weights = std::mem::take(&mut self.weights);
+        self.set_shares(|slot| weights[slot as usize]);
+        self.weights = weights;
+        self.find_paths();
+        budget.spend(self.take_work());
+        true
+    }
+
+    /// The same, but begins between a partitioning and equal shares, whatever came before.
+    pub(super) fn begin_near(
+        &mut self,
+        partitioning: &CostPartitioning,
+        state: &[Value],
+        budget: &mut Budget,
+    ) -> bool {
+        if !self.enter(state, budget) {
+            return false;
+        }
+        let classes = Rc::clone(&self.classes);
+        let (costs, scale) = (partitioning.costs(), f64::from(partitioning.scale()));
+        self.set_shares(|slot| {
+            let class = classes.class(slot);
+            let given = f64::from(costs[classes.pairs(slot)[0] as usize]) / scale;
+            given + classes.cost(class) / classes.slots(class).len() as f64
+        });
+        self.find_paths();
+        budget.spend(self.take_work());
+        true
+    }
+
+    /// Goes to a state: what matters there.
+    fn enter(&mut self, state: &[Value], budget: &mut Budget) -> bool {
         let Ascent { abstractions, classes, known_networks, networks, .. } = self;
         self.bounds = Bounds::UNKNOWN;
         self.steps = 0;
@@ -253,14 +297,18 @@ impl Ascent {
         if !known_networks.of_state(abstractions, classes, state, networks, budget) {
             return false;
         }
-        budget.spend(2 * work::PAIR * self.slots.len() as Work);
-
-        self.slots.fill(Slot::default());
-        self.costs.fill(0.0);
+        // Only what mattered for the last state is not as it was in the beginning.
+        for &slot in &self.live_slots {
+            self.slots[slot as usize] = Slot::default();
+            self.costs[slot as usize] = 0.0;
+            self.best[slot as usize] = 0.0;
+        }
+        for &class in &self.live_classes {
+            self.live[class as usize] = Live::default();
+            self.costs_added[class as usize] = 0.0;
+        }
         self.live_classes.clear();
         self.live_slots.clear();
-        self.costs_added.fill(0.0);
-        self.live.fill(0..0);
         for network in &self.networks {
             for slot in network.slots() {
                 self.slots[slot as usize].lives = true;
@@ -276,7 +324,8 @@ impl Ascent {
             let first = self.live_slots.len() as u32;
             let lives = |&slot: &u32| self.slots[slot as usize].lives;
             self.live_slots.extend(self.classes.slots(class).iter().copied().filter(lives));
-            self.live[class as usize] = first..self.live_slots.len() as u32;
+            let end = self.live_slots.len() as u32;
+            self.live[class as usize] = Live { first, end, is_touched: false };
         }
         for (p, tour) in self.abstractions.ids().zip(&mut self.tours) {
             tour.added = 0.0;
@@ -284,11 +333,7 @@ impl Ascent {
             let source = self.abstractions.component(p).abstract_state(state);
             tour.full = f64::from(self.abstractions.distances(p)[source as usize]);
         }
-        let weights = std::mem::take(&mut self.weights);
-        self.set_shares(|slot| weights[slot as usize]);
-        self.weights = weights;
-        self.find_paths();
-        budget.spend(self.take_work());
+        budget.spend(2 * work::PAIR * self.live_slots.len() as Work);
         true
     }
 
@@ -325,18 +370,24 @@ impl Ascent {
         touched.clear();
         for tour in &self.tours {
             for &(slot, amount) in &tour.uses {
+                let class = self.classes.class(slot);
+                let live = &mut self.live[class as usize];
                 self.slots[slot as usize].use_now = amount;
-                touched.push(self.classes.class(slot));
+                if !live.is_touched {
+                    live.is_touched = true;
+                    touched.push(class);
+                }
             }
         }
-        touched.sort_unstable();
-        touched.dedup();
         if rule.is_learned() {
             self.look_around(&touched);
         }
+        // Most slots that are used are used most.
+        let full = if rule.is_learned() { 1.0 } else { exp(eta) };
         let before = self.clock;
         self.clock += self.steps as f64;
         for &class in &touched {
+            self.live[class as usize].is_touched = false;
             let cost = self.classes.cost(class);
             let live = live_slots(&self.live, &self.live_slots, class);
             if live.len() < 2 || cost == 0.0 {
@@ -357,30 +408,15 @@ impl Ascent {
                 slot.cost += passed * cost;
                 if rule.is_learned() {
                     let (view, tour) = (&self.views[class as usize], &self.tours[pattern]);
-                    let past = if before > 0.0 {
-                        (slot.flow + (before - tour.added) * slot.use_now) / before
-                    } else {
-                        slot.use_now
-                    };
-                    let root = slot.share.sqrt();
-                    let length = tour.length.max(f64::MIN_POSITIVE);
-                    let features = [
-                        slot.use_now / most,
-                        root.sqrt(),
-                        slot.share,
-                        past / view.most_past.max(f64::MIN_POSITIVE),
-                        view.uses / live.len() as f64,
-                        view.used_share,
-                        cost * slot.use_now / length,
-                        tour.length / tour.full.max(f64::MIN_POSITIVE),
-                        tour.contested,
-                        view.contested,
-                    ];
-                    let change = (eta * rule.change(&features)).clamp(-4.0, 4.0);
-                    slot.share *= exp(change);
+                    let features =
+                        features(slot, cost, tour, view, live.len(), before, self.steps);
+                    slot.share *= rule.factor(eta, &features);
+                } else if slot.use_now == 1.0 && most == 1.0 {
+                    slot.share *= full;
                 } else if slot.use_now > 0.0 {
                     slot.share *= exp(eta * slot.use_now / most);
                 }
+                slot.use_last = slot.use_now;
                 slot.use_now = 0.0;
             }
             normalise(&mut self.slots, &mut self.costs, live, cost, LEAST_SHARE);
@@ -401,12 +437,7 @@ impl Ascent {
                 view.most = view.most.max(slot.use_now);
                 view.uses += slot.use_now;
                 view.used_share += slot.use_now * slot.share;
-                let past = if clock > 0.0 {
-                    (slot.flow + (clock - tour.added) * slot.use_now) / clock
-                } else {
-                    slot.use_now
-                };
-                view.most_past = view.most_past.max(past);
+                view.most_past = view.most_past.max(past(slot, tour, clock));
             }
             view.uses /= view.most;
             view.used_share /= view.most;
@@ -455,12 +486,14 @@ impl Ascent {
         let value: f64 = self.tours.iter().map(|tour| tour.length).sum();
         if value > self.bounds.lower {
             self.bounds.lower = value;
-            self.best.copy_from_slice(&self.costs);
+            for &slot in &self.live_slots {
+                self.best[slot as usize] = self.costs[slot as usize];
+            }
         }
     }
 
-    /// Evaluates the averages: tightens the upper bound, and the lower one where it can.
-    pub(super) fn evaluate_averages(&mut self) {
+    /// Evaluates the average of the paths, which tightens the upper bound.
+    pub(super) fn evaluate_flow(&mut self) {
         if self.clock == 0.0 {
             return;
         }
@@ -469,7 +502,12 @@ impl Ascent {
         }
         let upper = self.upper_bound(|slot| self.slots[slot as usize].flow / self.clock);
         self.bounds.upper = self.bounds.upper.min(upper);
-        if self.bounds.are_closed() {
+    }
+
+    /// Evaluates the averages: tightens the upper bound, and the lower one where it can.
+    pub(super) fn evaluate_averages(&mut self) {
+        self.evaluate_flow();
+        if self.clock == 0.0 || self.bounds.are_closed() {
             return;
         }
         self.add_costs_to_average();
@@ -536,7 +574,7 @@ impl Ascent {
     pub(super) fn finish(&mut self) -> CostPartitioning {
         let slot_of_pair = self.classes.slot_of_pair();
         let weight = |&slot: &u32| {
-            let lives = !self.live[self.classes.class(slot) as usize].is_empty();
+            let lives = self.live[self.classes.class(slot) as usize].end > 0;
             if lives { self.best[slot as usize] } else { self.weights[slot as usize] }
         };
         let weights: Vec<f64> = slot_of_pair.iter().map(weight).collect();
@@ -557,6 +595,36 @@ impl Ascent {
     }
 }
 
+impl Ascent {
+    /// The best partitioning found where a class matters for the state, and elsewhere what another
+    /// one gives, which is good for other states.
+    pub(super) fn finish_over(&self, elsewhere: &CostPartitioning) -> CostPartitioning {
+        let (classes, scale) = (&self.classes, self.abstractions.scale());
+        let factor = scale / elsewhere.scale();
+        let mut costs: Vec<ScaledCost> = elsewhere.costs().iter().map(|c| c * factor).collect();
+        for &class in &self.live_classes {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let total: f64 = live.iter().map(|&slot| self.best[slot as usize]).sum();
+            if total <= 0.0 {
+                continue;
+            }
+            // Every slot receives what brings the running total to its share, rounded down.
+            let cost = classes.cost(class) * f64::from(scale);
+            let (mut share, mut given) = (0.0, 0);
+            for &slot in classes.slots(class) {
+                share += self.best[slot as usize] / total;
+                let upto = ((cost * share) as ScaledCost).clamp(given, cost as ScaledCost);
+                for &pair in classes.pairs(slot) {
+                    costs[pair as usize] = upto - given;
+                }
+                given = upto;
+            }
+        }
+        CostPartitioning::new(&self.abstractions, scale, costs)
+            .expect("running totals never exceed the cost of the cheapest operator of a class")
+    }
+}
+
 /// eˣ for x between 0 and a few units, by its series: the same on every machine, which the
 /// system's function is not.
 fn exp(x: f64) -> f64 {
@@ -573,9 +641,49 @@ fn exp(x: f64) -> f64 {
 
 /// The slots of a class that matter.
 #[inline]
-fn live_slots<'a>(live: &[Range<u32>], live_slots: &'a [u32], class: u32) -> &'a [u32] {
-    let range = &live[class as usize];
-    &live_slots[range.start as usize..range.end as usize]
+fn live_slots<'a>(live: &[Live], live_slots: &'a [u32], class: u32) -> &'a [u32] {
+    let Live { first, end, .. } = live[class as usize];
+    &live_slots[first as usize..end as usize]
+}
+
+/// How often a path has used a slot on average until a time; now, if no time has passed.
+#[inline]
+fn past(slot: &Slot, tour: &Tour, clock: f64) -> f64 {
+    if clock > 0.0 {
+        (slot.flow + (clock - tour.added) * slot.use_now) / clock
+    } else {
+        slot.use_now
+    }
+}
+
+/// What a learned rule sees of a slot, in the order of [`FEATURES`].
+#[inline]
+fn features(
+    slot: &Slot,
+    cost: f64,
+    tour: &Tour,
+    view: &View,
+    rivals: usize,
+    clock: f64,
+    step: usize,
+) -> [f32; FEATURES] {
+    let length = tour.length.max(f64::MIN_POSITIVE);
+    [
+        slot.use_now / view.most,
+        (slot.use_last / view.most).min(2.0),
+        past(slot, tour, clock) / view.most_past.max(f64::MIN_POSITIVE),
+        slot.share.sqrt().sqrt(),
+        slot.share,
+        view.uses / rivals as f64,
+        view.used_share,
+        cost * slot.use_now / length,
+        tour.length / tour.full.max(f64::MIN_POSITIVE),
+        tour.contested,
+        view.contested,
+        1.0 / rivals as f64,
+        8.0 / (7 + step) as f64,
+    ]
+    .map(|feature| feature as f32)
 }
 
 /// Makes the shares of a class sum up to one, none below `least`, and its costs what they say.

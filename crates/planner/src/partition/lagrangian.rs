@@ -13,8 +13,8 @@ use super::ascent::{Ascent, Bounds};
 use super::step::StepRule;
 use super::{CostPartitioning, MEMORY_LIMIT, Partitioner, Request, Saturated};
 use crate::abstraction::Abstractions;
-use crate::task::{Cost, OpId, Value};
-use crate::work::{self, Budget, Work};
+use crate::task::{Cost, OpId};
+use crate::work::{self, Work};
 
 /// How the ascent runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,7 +50,6 @@ impl Default for LagrangianConfig {
     }
 }
 
-
 /// After how many steps the averages are evaluated first.
 const FIRST_LOOK: usize = 8;
 
@@ -62,7 +61,6 @@ const LEAST_RISE: f64 = 0.05;
 pub struct Lagrangian {
     config: LagrangianConfig,
     ascent: Ascent,
-    rule: StepRule,
     saturated: Option<Saturated>,
     steps: u64,
 }
@@ -72,35 +70,7 @@ impl Lagrangian {
     pub fn new(abstractions: &Arc<Abstractions>, config: LagrangianConfig) -> Lagrangian {
         let saturated = (config.start != Start::Uniform).then(|| Saturated::new(abstractions));
         let ascent = Ascent::new(abstractions, config.max_bytes);
-        Lagrangian { config, ascent, rule: StepRule::PLAIN, saturated, steps: 0 }
-    }
-
-    /// With another rule for steps.
-    pub fn with_rule(self, rule: StepRule) -> Lagrangian {
-        Lagrangian { rule, ..self }
-    }
-
-    /// Changes the rule for steps.
-    pub fn set_rule(&mut self, rule: StepRule) {
-        self.rule = rule;
-    }
-
-    /// The best values after some numbers of steps, in ascending order, from the saturated shares of a
-    /// state that is no dead end.
-    pub fn trace(&mut self, weights: &[f32], state: &[Value], rounds: &[usize], values: &mut Vec<f64>) {
-        values.clear();
-        self.ascent.set_weights(weights);
-        let mut budget = Budget::new(Work::MAX);
-        self.ascent.begin(state, &mut budget);
-        let mut made = 0;
-        for &round in rounds {
-            while made < round {
-                self.ascent.step(&self.rule);
-                made += 1;
-            }
-            self.ascent.evaluate_averages();
-            values.push(self.ascent.bounds().lower);
-        }
+        Lagrangian { config, ascent, saturated, steps: 0 }
     }
 
     /// The steps made so far, for all states.
@@ -134,7 +104,7 @@ impl Lagrangian {
         let mut next_look = FIRST_LOOK;
         let mut last = self.ascent.bounds().lower;
         for step in 1..=LagrangianConfig::MOST * self.config.steps {
-            self.ascent.step(&self.rule);
+            self.ascent.step(&StepRule::PLAIN);
             self.steps += 1;
             budget.spend(self.ascent.take_work());
             let is_late = budget.is_spent();
@@ -177,7 +147,7 @@ impl Partitioner for Lagrangian {
                 let found =
                     saturated.partition(Request { state, beat: None, budget, elapsed, initial })?;
                 budget.spend(2 * work::PAIR * found.costs().len() as Work);
-                self.ascent.set_weights(&near(&found, 1.0));
+                self.ascent.set_weights(&near(&found));
             }
         }
         self.climb(Request { state, beat, budget, elapsed, initial })
@@ -193,7 +163,7 @@ impl Partitioner for Lagrangian {
 }
 
 /// Shares near those of a partitioning, none of them zero.
-pub fn near(partitioning: &CostPartitioning, mix: f32) -> Vec<f32> {
+fn near(partitioning: &CostPartitioning) -> Vec<f32> {
     let (abstractions, costs) = (partitioning.abstractions(), partitioning.costs());
     let mut weights = vec![0.0; costs.len()];
     for o in (0..abstractions.num_operators()).map(OpId::from) {
@@ -201,7 +171,7 @@ pub fn near(partitioning: &CostPartitioning, mix: f32) -> Vec<f32> {
         let total: f32 = pairs.iter().map(|&(_, pair)| costs[pair as usize] as f32).sum();
         for &(_, pair) in pairs {
             let share = costs[pair as usize] as f32 / total.max(1.0);
-            weights[pair as usize] = share + mix / pairs.len() as f32;
+            weights[pair as usize] = share + 1.0 / pairs.len() as f32;
         }
     }
     weights
