@@ -19,8 +19,9 @@ use planner::heuristic::{
     Blind, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, Staged, Stored, StoredConfig,
 };
 use planner::partition::{
-    Improved, ImprovedConfig, Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
-    PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
+    Improved, ImprovedConfig, Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig,
+    Partitioner, Portfolio, PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig,
+    zero_one_partitionings,
 };
 use planner::task::Task;
 use planner::work::{SECOND, Work};
@@ -60,8 +61,8 @@ pub(crate) enum Name {
 /// How a cost-partitioning heuristic uses its partitionings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Use {
-    /// A new partitioning for every evaluated state; with lcp and scp+ascent, for every state about
-    /// to be expanded
+    /// A new partitioning for every evaluated state; with scp+ascent, lagrangian and lcp, for
+    /// every state about to be expanded
     EveryState,
     /// Partitionings made at a few states, kept as tables, evaluated at all states
     Stored,
@@ -114,7 +115,7 @@ pub(crate) struct HeuristicOptions {
     pub(crate) usage: Option<Use>,
     #[command(flatten)]
     pub(crate) among: ComponentArgs,
-    /// Steps of ascent for a state [default: 25; 100 for lagrangian in a store]
+    /// Steps of ascent for a state [default: 25 for scp+ascent, 100 for lagrangian in a store, else 5]
     #[arg(long, value_name = "N")]
     pub(crate) steps: Option<usize>,
     /// How much work gzocp puts into orders of the projections: about this much time, counted so
@@ -299,7 +300,7 @@ impl HeuristicOptions {
                 let steps = self.steps.unwrap_or(usual.steps);
                 let max_bytes = partitioner_bytes(memory_limit);
                 let config = ImprovedConfig { steps, max_bytes, ..usual };
-                self.place_lazily(Improved::new(&abstractions, config), memory_limit)
+                self.place_lazily(Improved::new(&abstractions, config), true, memory_limit)
             }
             Name::Ocp => {
                 let max_bytes = partitioner_bytes(memory_limit);
@@ -313,9 +314,10 @@ impl HeuristicOptions {
                 let steps = self.steps.unwrap_or(usual.steps);
                 let config = LagrangianConfig { steps, max_bytes, ..usual };
                 if self.usage == Some(Use::EveryState) {
-                    let steps = self.steps.unwrap_or(ImprovedConfig::default().steps);
+                    let steps = self.steps.unwrap_or(FEW_STEPS);
                     let config = LagrangianConfig { steps, start: Start::Saturated, ..config };
-                    return Ok(Box::new(EveryState::new(Lagrangian::new(&abstractions, config))));
+                    let ascent = Lagrangian::new(&abstractions, config);
+                    return Ok(self.place_lazily(ascent, true, memory_limit));
                 }
                 // In the store, ascent is for states where a greedy order does not suffice.
                 let both = Portfolio::new(&abstractions, PortfolioConfig::default())
@@ -328,23 +330,25 @@ impl HeuristicOptions {
                 if self.learned.eager {
                     return Ok(Box::new(EveryState::new(learned)));
                 }
-                self.place_lazily(learned, memory_limit)
+                self.place_lazily(learned, self.learned.is_ascent(), memory_limit)
             }
         })
     }
 
-    /// A heuristic that makes partitionings for states about to be expanded, unless a store is
-    /// asked for.
+    /// A heuristic that makes partitionings for states about to be expanded, all or only those that
+    /// are better than what is known, unless a store is asked for.
     fn place_lazily<P: Partitioner + 'static>(
         &self,
         partitioner: P,
+        only_better: bool,
         memory_limit: Option<usize>,
     ) -> Box<dyn Heuristic> {
         let stored = stored_config(memory_limit);
-        match self.usage {
-            Some(Use::Stored) => Box::new(Stored::new(partitioner, stored)),
-            _ => Box::new(Lazy::new(partitioner, stored.max_bytes)),
+        if self.usage == Some(Use::Stored) {
+            return Box::new(Stored::new(partitioner, stored));
         }
+        let lazy = Lazy::new(partitioner, stored.max_bytes);
+        Box::new(if only_better { lazy.only_better() } else { lazy })
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.
@@ -476,6 +480,9 @@ const PROGRAM: usize = 20 << 20;
 /// What `auto` keeps of a pair of pattern and operator, where every operator is a class of its own
 /// (measured on openstacks: 246); others keep less.
 const BYTES_PER_PAIR: usize = 256;
+
+/// Steps of lagrangian where every state gets its own; more where they pay.
+const FEW_STEPS: usize = 5;
 
 /// The work that takes about this long on the machine that work was calibrated on.
 pub(crate) fn work_of(time: Duration) -> Work {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use planner::abstraction::{Abstractions, INFINITY};
 use planner::partition::{
-    Bounds, CostPartitioning, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp, OcpConfig, PartitionScratch,
-    Partitioner, Request, Saturated, ScaledCost, Start, Uniform,
+    Bounds, CostPartitioning, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp,
+    OcpConfig, PartitionScratch, Partitioner, Request, Saturated, ScaledCost, Start, Uniform,
 };
 use planner::task::{Task, Value};
 use planner::work::Budget;
@@ -109,7 +109,7 @@ impl Partitioners {
         ];
         let only_patterns = abstractions.components().iter().all(|c| c.pattern().is_some());
         if only_patterns && !abstractions.is_empty() {
-            others.push(Box::new(learned.partitioner(task, abstractions, left)?));
+            others.push(learned.partitioner(task, abstractions, left)?);
         }
         // The optimum itself: a search is content when rounding up makes no difference any more.
         let ocp = Ocp::with_config(abstractions, OcpConfig { gap: Some(GAP), max_bytes });

@@ -23,9 +23,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{CostPartitioning, ScaledCost};
 use super::flow::{Classes, Network, Networks, PathSearch};
 use super::step::{FEATURES, StepRule};
+use super::{CostPartitioning, ScaledCost};
 use crate::abstraction::Abstractions;
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget, Work};
@@ -36,6 +36,10 @@ pub(super) const TOLERANCE: f64 = 0.01;
 
 /// Shares do not fall below this part of what a class has, so that they can return.
 const LEAST_SHARE: f64 = 1e-5;
+
+/// How much of equal shares is mixed into those of a partitioning to begin with: 0.1, 0.3 and 1 give
+/// 0.9695, 0.9698 and 0.9673 of the optimum after 25 steps on 41 tasks.
+const NEAR: f64 = 0.3;
 
 /// Slots of a label count as equally cheap up to this relative difference.
 const TIE: f64 = 0.02;
@@ -106,11 +110,13 @@ pub(super) struct Ascent {
     uses: Vec<(u32, f64)>,
 }
 
-/// The slots of a class that matter, and whether a path uses one of them.
+/// The slots of a class that matter, whether there is anything to divide among them, and whether a
+/// path uses one of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Live {
     first: u32,
     end: u32,
+    is_contested: bool,
     is_touched: bool,
 }
 
@@ -124,7 +130,6 @@ struct Slot {
     use_now: f64,
     /// How often the path of the last step did.
     use_last: f64,
-    lives: bool,
 }
 
 /// A projection's current shortest path.
@@ -138,9 +143,13 @@ struct Tour {
     /// When it was last added to the average flow.
     added: f64,
     is_stale: bool,
-    /// Its length for full costs, and how much of it others want, too.
+    /// Its length for full costs.
     full: f64,
+    /// For a learned rule: how much of the path others want, too, how much of its full length it
+    /// has, and the reciprocal of its length.
     contested: f64,
+    kept: f64,
+    per_length: f64,
 }
 
 /// What a learned rule sees of a class.
@@ -151,6 +160,10 @@ struct View {
     used_share: f64,
     most_past: f64,
     contested: f64,
+    /// Reciprocals of the most use now and in the past, and of the number of rivals.
+    per_use: f64,
+    per_past: f64,
+    per_rival: f64,
 }
 
 impl Ascent {
@@ -276,13 +289,18 @@ impl Ascent {
         if !self.enter(state, budget) {
             return false;
         }
-        let classes = Rc::clone(&self.classes);
-        let (costs, scale) = (partitioning.costs(), f64::from(partitioning.scale()));
-        self.set_shares(|slot| {
-            let class = classes.class(slot);
-            let given = f64::from(costs[classes.pairs(slot)[0] as usize]) / scale;
-            given + classes.cost(class) / classes.slots(class).len() as f64
-        });
+        let (given, scale) = (partitioning.costs(), f64::from(partitioning.scale()));
+        for &class in &self.live_classes {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let cost = self.classes.cost(class);
+            // Shares of what costs nothing are as good as any.
+            let least = NEAR * cost.max(1.0) / self.classes.slots(class).len() as f64;
+            for &slot in live {
+                let pair = self.classes.pairs(slot)[0];
+                self.slots[slot as usize].share = f64::from(given[pair as usize]) / scale + least;
+            }
+            normalise(&mut self.slots, &mut self.costs, live, cost, 0.0);
+        }
         self.find_paths();
         budget.spend(self.take_work());
         true
@@ -311,7 +329,6 @@ impl Ascent {
         self.live_slots.clear();
         for network in &self.networks {
             for slot in network.slots() {
-                self.slots[slot as usize].lives = true;
                 let class = self.classes.class(slot);
                 let live = &mut self.live[class as usize];
                 if live.end == 0 {
@@ -320,12 +337,20 @@ impl Ascent {
                 live.end += 1;
             }
         }
+        let mut first = 0;
         for &class in &self.live_classes {
-            let first = self.live_slots.len() as u32;
-            let lives = |&slot: &u32| self.slots[slot as usize].lives;
-            self.live_slots.extend(self.classes.slots(class).iter().copied().filter(lives));
-            let end = self.live_slots.len() as u32;
-            self.live[class as usize] = Live { first, end, is_touched: false };
+            let count = self.live[class as usize].end;
+            let is_contested = count > 1 && self.classes.cost(class) > 0.0;
+            self.live[class as usize] = Live { first, end: first, is_contested, is_touched: false };
+            first += count;
+        }
+        self.live_slots.resize(first as usize, 0);
+        for network in &self.networks {
+            for slot in network.slots() {
+                let live = &mut self.live[self.classes.class(slot) as usize];
+                self.live_slots[live.end as usize] = slot;
+                live.end += 1;
+            }
         }
         for (p, tour) in self.abstractions.ids().zip(&mut self.tours) {
             tour.added = 0.0;
@@ -372,6 +397,9 @@ impl Ascent {
             for &(slot, amount) in &tour.uses {
                 let class = self.classes.class(slot);
                 let live = &mut self.live[class as usize];
+                if !live.is_contested {
+                    continue;
+                }
                 self.slots[slot as usize].use_now = amount;
                 if !live.is_touched {
                     live.is_touched = true;
@@ -385,17 +413,12 @@ impl Ascent {
         // Most slots that are used are used most.
         let full = if rule.is_learned() { 1.0 } else { exp(eta) };
         let before = self.clock;
+        let (per_clock, early) = (1.0 / before, 8.0 / (7 + self.steps) as f64);
         self.clock += self.steps as f64;
         for &class in &touched {
             self.live[class as usize].is_touched = false;
             let cost = self.classes.cost(class);
             let live = live_slots(&self.live, &self.live_slots, class);
-            if live.len() < 2 || cost == 0.0 {
-                for &slot in live {
-                    self.slots[slot as usize].use_now = 0.0;
-                }
-                continue;
-            }
             let used = live.iter().map(|&slot| self.slots[slot as usize].use_now);
             let most = used.fold(0.0, f64::max);
             let passed = self.clock - self.costs_added[class as usize];
@@ -408,8 +431,8 @@ impl Ascent {
                 slot.cost += passed * cost;
                 if rule.is_learned() {
                     let (view, tour) = (&self.views[class as usize], &self.tours[pattern]);
-                    let features =
-                        features(slot, cost, tour, view, live.len(), before, self.steps);
+                    let past = past(slot, tour, before, per_clock);
+                    let features = features(slot, cost, past, tour, view, early);
                     slot.share *= rule.factor(eta, &features);
                 } else if slot.use_now == 1.0 && most == 1.0 {
                     slot.share *= full;
@@ -427,7 +450,7 @@ impl Ascent {
 
     /// What a learned rule sees of classes and of paths.
     fn look_around(&mut self, touched: &[u32]) {
-        let clock = self.clock;
+        let (clock, per_clock) = (self.clock, 1.0 / self.clock);
         for &class in touched {
             let live = live_slots(&self.live, &self.live_slots, class);
             let mut view = View::default();
@@ -437,20 +460,29 @@ impl Ascent {
                 view.most = view.most.max(slot.use_now);
                 view.uses += slot.use_now;
                 view.used_share += slot.use_now * slot.share;
-                view.most_past = view.most_past.max(past(slot, tour, clock));
+                view.most_past = view.most_past.max(past(slot, tour, clock, per_clock));
             }
-            view.uses /= view.most;
-            view.used_share /= view.most;
+            view.per_use = 1.0 / view.most;
+            view.per_past = 1.0 / view.most_past.max(f64::MIN_POSITIVE);
+            view.per_rival = 1.0 / live.len() as f64;
+            view.uses *= view.per_use;
+            view.used_share *= view.per_use;
             self.views[class as usize] = view;
         }
         for tour in &mut self.tours {
             let mut contested = 0.0;
             for &(slot, amount) in &tour.uses {
-                let view = &self.views[self.classes.class(slot) as usize];
-                let rivals = view.uses - amount / view.most;
+                let class = self.classes.class(slot);
+                if !self.live[class as usize].is_contested {
+                    continue;
+                }
+                let view = &self.views[class as usize];
+                let rivals = view.uses - amount * view.per_use;
                 contested += self.costs[slot as usize] * amount * rivals / (1.0 + rivals);
             }
-            tour.contested = contested / tour.length.max(f64::MIN_POSITIVE);
+            tour.per_length = 1.0 / tour.length.max(f64::MIN_POSITIVE);
+            tour.contested = contested * tour.per_length;
+            tour.kept = tour.length / tour.full.max(f64::MIN_POSITIVE);
         }
         for &class in touched {
             let live = live_slots(&self.live, &self.live_slots, class);
@@ -646,11 +678,12 @@ fn live_slots<'a>(live: &[Live], live_slots: &'a [u32], class: u32) -> &'a [u32]
     &live_slots[first as usize..end as usize]
 }
 
-/// How often a path has used a slot on average until a time; now, if no time has passed.
+/// How often a path has used a slot on average, given the time so far and its reciprocal; now, if
+/// no time has passed.
 #[inline]
-fn past(slot: &Slot, tour: &Tour, clock: f64) -> f64 {
+fn past(slot: &Slot, tour: &Tour, clock: f64, per_clock: f64) -> f64 {
     if clock > 0.0 {
-        (slot.flow + (clock - tour.added) * slot.use_now) / clock
+        (slot.flow + (clock - tour.added) * slot.use_now) * per_clock
     } else {
         slot.use_now
     }
@@ -661,27 +694,25 @@ fn past(slot: &Slot, tour: &Tour, clock: f64) -> f64 {
 fn features(
     slot: &Slot,
     cost: f64,
+    past: f64,
     tour: &Tour,
     view: &View,
-    rivals: usize,
-    clock: f64,
-    step: usize,
+    early: f64,
 ) -> [f32; FEATURES] {
-    let length = tour.length.max(f64::MIN_POSITIVE);
     [
-        slot.use_now / view.most,
-        (slot.use_last / view.most).min(2.0),
-        past(slot, tour, clock) / view.most_past.max(f64::MIN_POSITIVE),
+        slot.use_now * view.per_use,
+        (slot.use_last * view.per_use).min(2.0),
+        past * view.per_past,
         slot.share.sqrt().sqrt(),
         slot.share,
-        view.uses / rivals as f64,
+        view.uses * view.per_rival,
         view.used_share,
-        cost * slot.use_now / length,
-        tour.length / tour.full.max(f64::MIN_POSITIVE),
+        cost * slot.use_now * tour.per_length,
+        tour.kept,
         tour.contested,
         view.contested,
-        1.0 / rivals as f64,
-        8.0 / (7 + step) as f64,
+        view.per_rival,
+        early,
     ]
     .map(|feature| feature as f32)
 }

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::ascent::{Ascent, Bounds};
-use super::{CostPartitioning, MEMORY_LIMIT, Partitioner, Request, Saturated, StepRule};
+use super::{CostPartitioning, MEMORY_LIMIT, Partitioner, Request, Saturated, Saturator, StepRule};
 use crate::abstraction::Abstractions;
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget, Work};
@@ -50,7 +50,7 @@ impl Improved {
     /// A partitioner for these projections.
     pub fn new(abstractions: &Arc<Abstractions>, config: ImprovedConfig) -> Improved {
         Improved {
-            saturated: Saturated::new(abstractions),
+            saturated: Saturated::new(abstractions).with_saturator(Saturator::Perimeter),
             ascent: Ascent::new(abstractions, config.max_bytes),
             config,
             steps: 0,
@@ -101,8 +101,8 @@ impl Improved {
             self.ascent.step(&self.config.rule);
             self.steps += 1;
             budget.spend(self.ascent.take_work());
-            // A look at the flow costs less than a step; often the first few show the optimum.
-            if step.is_power_of_two() || step == self.config.steps {
+            // A look at the flow costs less than a step, and often shows that there is no more to gain.
+            if step.is_power_of_two() && step.trailing_zeros() % 2 == 0 {
                 self.ascent.evaluate_flow();
                 let bounds = self.bounds();
                 if !bounds.may_exceed(beat) {

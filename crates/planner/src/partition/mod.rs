@@ -23,6 +23,7 @@ mod program;
 mod saturate;
 mod scp;
 mod step;
+mod trained;
 mod uniform;
 mod walks;
 

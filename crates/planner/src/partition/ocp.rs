@@ -21,14 +21,13 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::ascent::{Ascent, Bounds};
-use super::step::StepRule;
 use super::master::{self, MasterSolution, Path};
+use super::step::StepRule;
 use super::{CostPartitioning, MEMORY_LIMIT, PartitionScratch, Partitioner, Request};
 use crate::abstraction::{Abstractions, PatternId};
 use crate::estimate::Estimate;
 use crate::task::{Cost, Value};
 use crate::work::Budget;
-
 
 /// Steps of ascent before the first master problem: where paths are known and where not.
 const WARM_STEPS: usize = 4;

@@ -8,6 +8,8 @@
 //! change nothing but rounding.
 //! Arithmetic is that of IEEE 754 without library functions, so numbers are the same anywhere.
 
+use super::trained::TRAINED;
+
 /// What is seen of a slot: use now, in the last step and on average, each relative to who uses most;
 /// the fourth root of its share, and its share; how many use the class, and how much of it is in
 /// use; what the slot makes up of its pattern's path; how much of its full distance the pattern
@@ -58,6 +60,11 @@ impl StepRule {
             halving: StepRule::PLAIN.halving * halving,
             network: Some(StepNetwork { hidden, bias, output }),
         }
+    }
+
+    /// The rule that was trained on tasks of many domains (trained.rs).
+    pub fn trained() -> StepRule {
+        StepRule::learned(&TRAINED)
     }
 
     /// Whether there is a network.

@@ -54,8 +54,7 @@ impl Evolution {
         let n = StepRule::PARAMETERS;
         let mut normal = normals(0);
         let outputs = n - 8..n;
-        let parameter =
-            |k: usize| if k < 2 || outputs.contains(&k) { 0.0 } else { 0.5 * normal() };
+        let parameter = |k: usize| if k < 2 || outputs.contains(&k) { 0.0 } else { 0.5 * normal() };
         let parameters = (0..n).map(parameter).collect();
         Evolution { generation: 0, parameters, first: vec![0.0; n], second: vec![0.0; n] }
     }
