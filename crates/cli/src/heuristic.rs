@@ -299,7 +299,8 @@ impl HeuristicOptions {
                 let usual = ImprovedConfig::default();
                 let steps = self.steps.unwrap_or(usual.steps);
                 let max_bytes = partitioner_bytes(memory_limit);
-                let config = ImprovedConfig { steps, max_bytes, ..usual };
+                let sparing = self.usage != Some(Use::Stored);
+                let config = ImprovedConfig { steps, max_bytes, sparing, ..usual };
                 self.place_lazily(Improved::new(&abstractions, config), true, memory_limit)
             }
             Name::Ocp => {
@@ -326,11 +327,12 @@ impl HeuristicOptions {
                 self.place(both, Use::Stored, memory_limit)
             }
             Name::Lcp => {
-                let learned = self.learned.partitioner(task, &abstractions, resources)?;
+                let sparing = self.usage != Some(Use::Stored) && !self.learned.eager;
+                let learned = self.learned.partitioner(task, &abstractions, resources, sparing)?;
                 if self.learned.eager {
                     return Ok(Box::new(EveryState::new(learned)));
                 }
-                self.place_lazily(learned, self.learned.is_ascent(), memory_limit)
+                self.place_lazily(learned, self.learned.is_ascent(task), memory_limit)
             }
         })
     }

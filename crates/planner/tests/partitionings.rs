@@ -76,8 +76,10 @@ fn partitioners(abstractions: &Arc<Abstractions>) -> [Box<dyn Partitioner>; 7] {
         abstractions,
         LagrangianConfig { steps: 20, max_bytes: 4096, ..LagrangianConfig::default() },
     );
-    let improved =
-        |rule| Improved::new(abstractions, ImprovedConfig { steps: 10, rule, max_bytes: 4096 });
+    let improved = |rule| {
+        let sparing = rule != StepRule::PLAIN;
+        Improved::new(abstractions, ImprovedConfig { steps: 10, rule, max_bytes: 4096, sparing })
+    };
     let both = Portfolio::new(abstractions, PortfolioConfig::default())
         .with(scp.clone())
         .with(ascent.clone());

@@ -109,7 +109,7 @@ impl Partitioners {
         ];
         let only_patterns = abstractions.components().iter().all(|c| c.pattern().is_some());
         if only_patterns && !abstractions.is_empty() {
-            others.push(learned.partitioner(task, abstractions, left)?);
+            others.push(learned.partitioner(task, abstractions, left, false)?);
         }
         // The optimum itself: a search is content when rounding up makes no difference any more.
         let ocp = Ocp::with_config(abstractions, OcpConfig { gap: Some(GAP), max_bytes });

@@ -5,7 +5,7 @@
 //! order did wrong.
 //! The better of the two is returned, so no value is below that of the saturated partitioning.
 //! Every state begins anew: unlike ascent from where the last one ended, the result is a function
-//! of the state and of how ties of the order fall.
+//! of the state and of how ties of the order fall (but for [`ImprovedConfig::sparing`]).
 //! Cost: one distance computation and at most `steps` + 2 shortest paths in each projection.
 
 use std::sync::Arc;
@@ -25,17 +25,23 @@ pub struct ImprovedConfig {
     pub rule: StepRule,
     /// The most bytes of what is known of abstract states, kept for the next state that has them.
     pub max_bytes: usize,
+    /// Whether some states are left with their saturated partitioning after ascent was in vain: the
+    /// more of them, the more often in a row it was.
+    pub sparing: bool,
 }
 
 impl Default for ImprovedConfig {
     fn default() -> ImprovedConfig {
-        ImprovedConfig { steps: 25, rule: StepRule::PLAIN, max_bytes: MEMORY_LIMIT }
+        ImprovedConfig { steps: 25, rule: StepRule::PLAIN, max_bytes: MEMORY_LIMIT, sparing: false }
     }
 }
 
 /// By how much ascent must be better than the saturated partitioning, in units: more than the
 /// integer grid takes away again.
 const LEAST_RISE: f64 = 0.005;
+
+/// The most states that are left alone in a row.
+const LONGEST_PAUSE: u32 = 63;
 
 /// Makes saturated partitionings and improves them.
 #[derive(Clone, Debug)]
@@ -44,6 +50,11 @@ pub struct Improved {
     saturated: Saturated,
     ascent: Ascent,
     steps: u64,
+    /// How many states were to be left alone after the last ascent, and how many still are.
+    pause: u32,
+    waiting: u32,
+    /// Whether the last state was climbed at.
+    has_climbed: bool,
 }
 
 impl Improved {
@@ -54,6 +65,9 @@ impl Improved {
             ascent: Ascent::new(abstractions, config.max_bytes),
             config,
             steps: 0,
+            pause: 0,
+            waiting: 0,
+            has_climbed: false,
         }
     }
 
@@ -133,25 +147,39 @@ impl Partitioner for Improved {
 
     fn partition(&mut self, request: Request<'_>) -> Option<CostPartitioning> {
         let Request { state, beat, budget, elapsed, initial } = request;
+        if self.waiting > 0 {
+            self.waiting -= 1;
+            self.has_climbed = false;
+            let request = Request { state, beat, budget, elapsed, initial };
+            return self.saturated.partition(request);
+        }
         let found =
             self.saturated.partition(Request { state, beat: None, budget, elapsed, initial })?;
-        let floor = self.saturated.value() as f64;
-        if self.ascent.begin_near(&found, state, budget) {
-            let divisor = self.abstractions().divisor();
-            let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / divisor) as f64);
-            if !self.climb(beat, budget) {
-                return None;
-            }
-            if self.ascent.bounds().lower > floor + LEAST_RISE {
-                budget.spend(4 * work::PAIR * found.costs().len() as Work);
-                return Some(self.ascent.finish_over(&found));
-            }
+        self.has_climbed = self.ascent.begin_near(&found, state, budget);
+        if !self.has_climbed {
+            return Some(found);
         }
-        Some(found)
+        let divisor = self.abstractions().divisor();
+        let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / divisor) as f64);
+        let may_exceed = self.climb(beat, budget);
+        let (reached, floor) = (self.ascent.bounds().lower, self.saturated.value() as f64);
+        let is_in_vain = !may_exceed || (reached - LEAST_RISE).ceil() <= floor.max(beat);
+        self.pause = if is_in_vain { (2 * self.pause + 1).min(LONGEST_PAUSE) } else { 0 };
+        if self.config.sparing {
+            self.waiting = self.pause;
+        }
+        if !may_exceed {
+            None
+        } else if reached > floor + LEAST_RISE {
+            budget.spend(4 * work::PAIR * found.costs().len() as Work);
+            Some(self.ascent.finish_over(&found))
+        } else {
+            Some(found)
+        }
     }
 
     fn ceiling(&self) -> Option<Cost> {
-        self.ascent.ceiling()
+        self.ascent.ceiling().filter(|_| self.has_climbed)
     }
 
     fn memory_bytes(&self) -> usize {
