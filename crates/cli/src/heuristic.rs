@@ -20,7 +20,7 @@ use planner::heuristic::{
 };
 use planner::partition::{
     Improved, ImprovedConfig, Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig,
-    Partitioner, Portfolio, PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig,
+    Partitioner, Portfolio, PortfolioConfig, Saturated, Uniform, ZeroOneConfig,
     zero_one_partitionings,
 };
 use planner::task::Task;
@@ -52,7 +52,7 @@ pub(crate) enum Name {
     ScpAscent,
     /// Optimal cost partitioning
     Ocp,
-    /// Cost partitioning by Lagrangian ascent
+    /// Cost partitioning by Lagrangian ascent; for every state, the same as scp+ascent
     Lagrangian,
     /// Learned cost partitioning: a network splits the costs
     Lcp,
@@ -115,7 +115,7 @@ pub(crate) struct HeuristicOptions {
     pub(crate) usage: Option<Use>,
     #[command(flatten)]
     pub(crate) among: ComponentArgs,
-    /// Steps of ascent for a state [default: 25 for scp+ascent, 100 for lagrangian in a store, else 5]
+    /// Steps of ascent for a state [default: 25; 100 for lagrangian in a store]
     #[arg(long, value_name = "N")]
     pub(crate) steps: Option<usize>,
     /// How much work gzocp puts into orders of the projections: about this much time, counted so
@@ -295,13 +295,10 @@ impl HeuristicOptions {
                     Box::new(EveryState::with_memory(scp, max_bytes))
                 }
             }
-            Name::ScpAscent => {
-                let usual = ImprovedConfig::default();
-                let steps = self.steps.unwrap_or(usual.steps);
-                let max_bytes = partitioner_bytes(memory_limit);
-                let sparing = self.usage != Some(Use::Stored);
-                let config = ImprovedConfig { steps, max_bytes, sparing, ..usual };
-                self.place_lazily(Improved::new(&abstractions, config), true, memory_limit)
+            Name::ScpAscent => self.improved(&abstractions, memory_limit),
+            // Where every state gets its own, there is no last one to begin with.
+            Name::Lagrangian if self.usage == Some(Use::EveryState) => {
+                self.improved(&abstractions, memory_limit)
             }
             Name::Ocp => {
                 let max_bytes = partitioner_bytes(memory_limit);
@@ -314,12 +311,6 @@ impl HeuristicOptions {
                 let usual = LagrangianConfig::default();
                 let steps = self.steps.unwrap_or(usual.steps);
                 let config = LagrangianConfig { steps, max_bytes, ..usual };
-                if self.usage == Some(Use::EveryState) {
-                    let steps = self.steps.unwrap_or(FEW_STEPS);
-                    let config = LagrangianConfig { steps, start: Start::Saturated, ..config };
-                    let ascent = Lagrangian::new(&abstractions, config);
-                    return Ok(self.place_lazily(ascent, true, memory_limit));
-                }
                 // In the store, ascent is for states where a greedy order does not suffice.
                 let both = Portfolio::new(&abstractions, PortfolioConfig::default())
                     .with(Saturated::new(&abstractions))
@@ -332,9 +323,23 @@ impl HeuristicOptions {
                 if self.learned.eager {
                     return Ok(Box::new(EveryState::new(learned)));
                 }
-                self.place_lazily(learned, self.learned.is_ascent(task), memory_limit)
+                self.place_lazily(learned, self.learned.is_ascent(), memory_limit)
             }
         })
+    }
+
+    /// Saturated partitionings, improved by plain ascent.
+    fn improved(
+        &self,
+        abstractions: &Arc<Abstractions>,
+        memory_limit: Option<usize>,
+    ) -> Box<dyn Heuristic> {
+        let usual = ImprovedConfig::default();
+        let steps = self.steps.unwrap_or(usual.steps);
+        let max_bytes = partitioner_bytes(memory_limit);
+        let sparing = self.usage != Some(Use::Stored);
+        let config = ImprovedConfig { steps, max_bytes, sparing, ..usual };
+        self.place_lazily(Improved::new(abstractions, config), true, memory_limit)
     }
 
     /// A heuristic that makes partitionings for states about to be expanded, all or only those that
@@ -482,9 +487,6 @@ const PROGRAM: usize = 20 << 20;
 /// What `auto` keeps of a pair of pattern and operator, where every operator is a class of its own
 /// (measured on openstacks: 246); others keep less.
 const BYTES_PER_PAIR: usize = 256;
-
-/// Steps of lagrangian where every state gets its own; more where they pay.
-const FEW_STEPS: usize = 5;
 
 /// The work that takes about this long on the machine that work was calibrated on.
 pub(crate) fn work_of(time: Duration) -> Work {

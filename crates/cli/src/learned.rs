@@ -67,8 +67,8 @@ impl From<Competition> for Softmax {
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct LearnedArgs {
     /// The network: `ascent`, a rule for steps that is the same for all domains, a model file,
-    /// `shipped` for the model of the task's domain, or `self` to train one on the task [default: a
-    /// shipped model where there is one, else ascent for lcp and self for auto]
+    /// `shipped` for the model of the task's domain, or `self` to train one on the task [default:
+    /// ascent for lcp; for auto a shipped model, else self]
     #[arg(long, value_name = "FILE|ascent|shipped|self")]
     pub(crate) model: Option<ModelSource>,
     /// Train the model of `lcp` further on the task itself before the search
@@ -120,7 +120,7 @@ impl LearnedArgs {
         let softmax = self.softmax.into();
         let memory = memory_limit(resources);
         let max_bytes = partitioner_bytes(resources.memory_bytes);
-        if self.is_ascent(task) {
+        if self.is_ascent() {
             let usual = ImprovedConfig::default();
             let steps = self.refine.unwrap_or(usual.steps);
             let config = ImprovedConfig { steps, rule: StepRule::trained(), max_bytes, sparing };
@@ -145,10 +145,10 @@ impl LearnedArgs {
     }
 
     /// Whether `lcp` climbs by the learned rule instead of predicting shares.
-    pub(crate) fn is_ascent(&self, task: &Task) -> bool {
+    pub(crate) fn is_ascent(&self) -> bool {
         match self.model {
             Some(ModelSource::Ascent) => true,
-            None => !self.continue_training && shipped_model(task).is_none(),
+            None => !self.continue_training,
             Some(_) => false,
         }
     }
