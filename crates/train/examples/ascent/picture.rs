@@ -16,8 +16,8 @@ const BOTTOM: f64 = 50.0;
 const TIMES: (f64, f64) = (10.0, 20_000.0);
 const VALUES: (f64, f64) = (0.90, 1.0);
 
-/// One partitioner: mean values and median times, by number of steps.
-type Curve = Vec<(usize, f64, f64)>;
+/// One partitioner by number of steps: mean values and median times, and mean values not rounded.
+type Curve = Vec<(usize, f64, f64, f64)>;
 
 /// Draws the points of a file, and prints the tables.
 pub(crate) fn draw(points: &Path, picture: &Path) {
@@ -65,18 +65,19 @@ fn curves(points: &[Point], counts: impl Fn(&Point) -> bool) -> BTreeMap<String,
         let mean = points.iter().map(|p| p.value).sum::<f64>() / points.len() as f64;
         let mut times: Vec<f64> = points.iter().map(|p| p.microseconds).collect();
         times.sort_by(f64::total_cmp);
-        curves.entry(who).or_default().push((steps, mean, times[times.len() / 2]));
+        let exact = points.iter().map(|p| p.unrounded).sum::<f64>() / points.len() as f64;
+        curves.entry(who).or_default().push((steps, mean, times[times.len() / 2], exact));
     }
     curves
 }
 
 fn print(title: &str, curves: &BTreeMap<String, Curve>) {
     println!(
-        "\n{title}\n\n| partitioner | steps | mean h / h_OCP | median µs |\n|---|---|---|---|"
+        "\n{title}\n\n| partitioner | steps | mean h / h_OCP | not rounded | median µs |\n|---|---|---|---|---|"
     );
     for (who, curve) in curves {
-        for (steps, value, time) in curve {
-            println!("| {who} | {steps} | {value:.4} | {time:.0} |");
+        for (steps, value, time, exact) in curve {
+            println!("| {who} | {steps} | {value:.4} | {exact:.4} | {time:.0} |");
         }
     }
 }
@@ -136,7 +137,7 @@ fn axes() -> Vec<Element> {
 fn drawn(curve: &Curve, colour: &str, name: &str, number: usize) -> Vec<Element> {
     let mut elements = Vec::new();
     let mut line = String::new();
-    for (k, &(steps, value, time)) in curve.iter().enumerate() {
+    for (k, &(steps, value, time, _)) in curve.iter().enumerate() {
         let command = if k == 0 { 'M' } else { 'L' };
         line += &format!("{command}{} {}", svg::tenth(x(time)), svg::tenth(y(value)));
         let dot = Element::rect(x(time) - 3.0, y(value) - 3.0, 6.0, 6.0).with("fill", colour);
