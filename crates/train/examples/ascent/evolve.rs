@@ -103,14 +103,16 @@ impl Evolution {
         let decay = 1.0 - self.generation as f32 / (generations + 1) as f32;
         let (b1, b2) = (0.9f32, 0.99f32);
         let t = self.generation as i32;
-        for k in 0..self.parameters.len() {
+        let Evolution { parameters, first, second, .. } = self;
+        let moments = first.iter_mut().zip(second);
+        for (k, (parameter, (first, second))) in parameters.iter_mut().zip(moments).enumerate() {
             let difference = |i: usize| (ranks[2 * i] - ranks[2 * i + 1]) * noises[i][k];
             let gradient: f32 = (0..PAIRS).map(difference).sum::<f32>() / PAIRS as f32;
-            self.first[k] = b1 * self.first[k] + (1.0 - b1) * gradient;
-            self.second[k] = b2 * self.second[k] + (1.0 - b2) * gradient * gradient;
-            let mean = self.first[k] / (1.0 - b1.powi(t));
-            let deviation = (self.second[k] / (1.0 - b2.powi(t))).sqrt();
-            self.parameters[k] += RATE * decay * mean / (deviation + 1e-6);
+            *first = b1 * *first + (1.0 - b1) * gradient;
+            *second = b2 * *second + (1.0 - b2) * gradient * gradient;
+            let mean = *first / (1.0 - b1.powi(t));
+            let deviation = (*second / (1.0 - b2.powi(t))).sqrt();
+            *parameter += RATE * decay * mean / (deviation + 1e-6);
         }
     }
 }

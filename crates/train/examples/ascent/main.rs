@@ -122,7 +122,7 @@ fn train(instances: &[Instance], fold: usize, generations: u64, file: &Path) {
     tell("plain", &StepRule::PLAIN, &mut seen);
     while evolution.generation < generations {
         evolution.advance(&mut seen, generations);
-        if evolution.generation % 50 == 0 || evolution.generation == generations {
+        if evolution.generation.is_multiple_of(50) || evolution.generation == generations {
             evolution.save(file);
             tell(&evolution.generation.to_string(), &evolution.rule(), &mut seen);
         }
