@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "\"NAME ARGS\"")]
     apply: Vec<String>,
 
-    /// Compare the bounds of partitionings (uniform, scp, lagrangian, lcp, ocp) at the state
+    /// Compare the bounds of partitionings (uniform, scp, scp+ascent, lagrangian, lcp, ocp) at the state
     #[arg(long)]
     bounds: bool,
 

@@ -20,8 +20,9 @@ use planner::heuristic::{
     StoredConfig,
 };
 use planner::partition::{
-    Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig, Partitioner, Portfolio,
-    PortfolioConfig, Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
+    Improved, ImprovedConfig, Lagrangian, LagrangianConfig, MEMORY_LIMIT, Ocp, OcpConfig,
+    Partitioner, Portfolio, PortfolioConfig, Saturated, Uniform, ZeroOneConfig,
+    zero_one_partitionings,
 };
 use planner::task::Task;
 use planner::work::{SECOND, Work};
@@ -47,9 +48,12 @@ pub(crate) enum Name {
     Gzocp,
     /// Saturated cost partitioning in greedy orders
     Scp,
+    /// Saturated cost partitioning, improved by a few steps of Lagrangian ascent
+    #[value(name = "scp+ascent")]
+    ScpAscent,
     /// Optimal cost partitioning
     Ocp,
-    /// Cost partitioning by Lagrangian ascent
+    /// Cost partitioning by Lagrangian ascent; for every state, the same as scp+ascent
     Lagrangian,
     /// Learned cost partitioning: a network splits the costs
     Lcp,
@@ -58,7 +62,8 @@ pub(crate) enum Name {
 /// How a cost-partitioning heuristic uses its partitionings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Use {
-    /// A new partitioning for every evaluated state; with lcp, for every state about to be expanded
+    /// A new partitioning for every evaluated state; with scp+ascent, lagrangian and lcp, for
+    /// every state about to be expanded
     EveryState,
     /// Partitionings made at a few states, kept as tables, evaluated at all states
     Stored,
@@ -112,6 +117,9 @@ pub(crate) struct HeuristicOptions {
     pub(crate) usage: Option<Use>,
     #[command(flatten)]
     pub(crate) among: ComponentArgs,
+    /// Steps of ascent for a state [default: 25; 100 for lagrangian in a store]
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<usize>,
     /// How much work gzocp puts into orders of the projections: about this much time, counted so
     /// that runs can be repeated
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
@@ -233,7 +241,7 @@ impl HeuristicOptions {
             max_patterns: patterns,
             max_pattern_states: states,
         };
-        HeuristicOptions { usage: None, among, gzocp_time: Duration::ZERO, learned }
+        HeuristicOptions { usage: None, among, steps: None, gzocp_time: Duration::ZERO, learned }
     }
 
     /// Builds a heuristic for a task within what memory there is.
@@ -301,6 +309,11 @@ impl HeuristicOptions {
                     Box::new(EveryState::with_memory(scp, max_bytes))
                 }
             }
+            Name::ScpAscent => self.improved(&abstractions, memory_limit),
+            // Where every state gets its own, there is no last one to begin with.
+            Name::Lagrangian if self.usage == Some(Use::EveryState) => {
+                self.improved(&abstractions, memory_limit)
+            }
             Name::Ocp => {
                 let max_bytes = partitioner_bytes(memory_limit);
                 let config = OcpConfig { max_bytes, ..OcpConfig::default() };
@@ -309,11 +322,9 @@ impl HeuristicOptions {
             }
             Name::Lagrangian => {
                 let max_bytes = partitioner_bytes(memory_limit);
-                let config = LagrangianConfig { max_bytes, ..LagrangianConfig::default() };
-                if self.usage == Some(Use::EveryState) {
-                    let config = LagrangianConfig { start: Start::Saturated, ..config };
-                    return Ok(Box::new(EveryState::new(Lagrangian::new(&abstractions, config))));
-                }
+                let usual = LagrangianConfig::default();
+                let steps = self.steps.unwrap_or(usual.steps);
+                let config = LagrangianConfig { steps, max_bytes, ..usual };
                 // In the store, ascent is for states where a greedy order does not suffice.
                 let both = Portfolio::new(&abstractions, PortfolioConfig::default())
                     .with(Saturated::new(&abstractions))
@@ -321,14 +332,44 @@ impl HeuristicOptions {
                 self.place(both, Use::Stored, memory_limit)
             }
             Name::Lcp => {
-                let learned = self.learned.partitioner(task, &abstractions, resources)?;
-                if self.usage != Some(Use::Stored) && !self.learned.eager {
-                    let max_bytes = stored_config(memory_limit).max_bytes;
-                    return Ok(Box::new(Lazy::new(learned, max_bytes)));
+                let sparing = self.usage != Some(Use::Stored) && !self.learned.eager;
+                let learned = self.learned.partitioner(task, &abstractions, resources, sparing)?;
+                if self.learned.eager {
+                    return Ok(Box::new(EveryState::new(learned)));
                 }
-                self.place(learned, Use::EveryState, memory_limit)
+                self.place_lazily(learned, self.learned.is_ascent(), memory_limit)
             }
         })
+    }
+
+    /// Saturated partitionings, improved by plain ascent.
+    fn improved(
+        &self,
+        abstractions: &Arc<Abstractions>,
+        memory_limit: Option<usize>,
+    ) -> Box<dyn Heuristic> {
+        let usual = ImprovedConfig::default();
+        let steps = self.steps.unwrap_or(usual.steps);
+        let max_bytes = partitioner_bytes(memory_limit);
+        let sparing = self.usage != Some(Use::Stored);
+        let config = ImprovedConfig { steps, max_bytes, sparing, ..usual };
+        self.place_lazily(Improved::new(abstractions, config), true, memory_limit)
+    }
+
+    /// A heuristic that makes partitionings for states about to be expanded, all or only those that
+    /// are better than what is known, unless a store is asked for.
+    fn place_lazily<P: Partitioner + 'static>(
+        &self,
+        partitioner: P,
+        only_better: bool,
+        memory_limit: Option<usize>,
+    ) -> Box<dyn Heuristic> {
+        let stored = stored_config(memory_limit);
+        if self.usage == Some(Use::Stored) {
+            return Box::new(Stored::new(partitioner, stored));
+        }
+        let lazy = Lazy::new(partitioner, stored.max_bytes);
+        Box::new(if only_better { lazy.only_better() } else { lazy })
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.

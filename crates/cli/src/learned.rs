@@ -12,6 +12,7 @@ use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::self_training::{SelfTraining, train};
 use planner::abstraction::Abstractions;
+use planner::partition::{Improved, ImprovedConfig, Partitioner, StepRule};
 use planner::task::Task;
 use planner::work::{Budget, Work};
 
@@ -25,6 +26,10 @@ pub(crate) enum ModelSource {
     File(PathBuf),
     /// Trained on the task itself before the search.
     SelfTrained,
+    /// The shipped model of the task's domain.
+    Shipped,
+    /// The rule of learned ascent, the same for all domains.
+    Ascent,
 }
 
 impl FromStr for ModelSource {
@@ -33,6 +38,8 @@ impl FromStr for ModelSource {
     fn from_str(text: &str) -> Result<ModelSource, Self::Err> {
         Ok(match text {
             "self" => ModelSource::SelfTrained,
+            "shipped" => ModelSource::Shipped,
+            "ascent" => ModelSource::Ascent,
             file => ModelSource::File(file.into()),
         })
     }
@@ -59,16 +66,18 @@ impl From<Competition> for Softmax {
 /// How learned heuristics are set up.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct LearnedArgs {
-    /// The network: a model file, or `self` to train one on the task [default: a shipped model of
-    /// the task's domain, else self]
-    #[arg(long, value_name = "FILE|self")]
+    /// The network: `ascent`, a rule for steps that is the same for all domains, a model file,
+    /// `shipped` for the model of the task's domain, or `self` to train one on the task [default:
+    /// ascent for lcp; for auto a shipped model, else self]
+    #[arg(long, value_name = "FILE|ascent|shipped|self")]
     pub(crate) model: Option<ModelSource>,
     /// Train the model of `lcp` further on the task itself before the search
     #[arg(long)]
     pub(crate) continue_training: bool,
-    /// Steps of Lagrangian ascent from each prediction of `lcp`
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) refine: usize,
+    /// Steps of `lcp` for a state: of learned ascent, or of Lagrangian ascent from the prediction of
+    /// a model [default: 25; 0 with a model]
+    #[arg(long, value_name = "N")]
+    pub(crate) refine: Option<usize>,
     /// Who competes for an operator's cost
     #[arg(long, value_enum, default_value_t = Competition::Masked, value_name = "WHO")]
     pub(crate) softmax: Competition,
@@ -95,18 +104,28 @@ impl LearnedArgs {
         self.model.as_ref().map(|model| match model {
             ModelSource::File(path) => path.display().to_string(),
             ModelSource::SelfTrained => "self".to_string(),
+            ModelSource::Shipped => "shipped".to_string(),
+            ModelSource::Ascent => "ascent".to_string(),
         })
     }
 
-    /// The partitioner of `lcp`.
+    /// The partitioner of `lcp`; `sparing` as [`ImprovedConfig`] has it.
     pub(crate) fn partitioner(
         &self,
         task: &Task,
         abstractions: &Arc<Abstractions>,
         resources: &Resources,
-    ) -> anyhow::Result<Learned> {
+        sparing: bool,
+    ) -> anyhow::Result<Box<dyn Partitioner>> {
         let softmax = self.softmax.into();
         let memory = memory_limit(resources);
+        let max_bytes = partitioner_bytes(resources.memory_bytes);
+        if self.is_ascent() {
+            let usual = ImprovedConfig::default();
+            let steps = self.refine.unwrap_or(usual.steps);
+            let config = ImprovedConfig { steps, rule: StepRule::trained(), max_bytes, sparing };
+            return Ok(Box::new(Improved::new(abstractions, config)));
+        }
         let model = self.find_model(task)?;
         let predictor = match model {
             Some(model) if !self.continue_training => {
@@ -122,15 +141,27 @@ impl LearnedArgs {
                 Predictor::from_parts(task, abstractions, vocabulary, weights, softmax, memory)
             }
         };
-        let max_bytes = partitioner_bytes(resources.memory_bytes);
-        Ok(Learned::new(predictor, self.refine, max_bytes))
+        Ok(Box::new(Learned::new(predictor, self.refine.unwrap_or(0), max_bytes)))
+    }
+
+    /// Whether `lcp` climbs by the learned rule instead of predicting shares.
+    pub(crate) fn is_ascent(&self) -> bool {
+        match self.model {
+            Some(ModelSource::Ascent) => true,
+            None => !self.continue_training,
+            Some(_) => false,
+        }
     }
 
     /// The model named, or else the shipped one that fits; none means to train one.
     fn find_model(&self, task: &Task) -> anyhow::Result<Option<Model>> {
         Ok(match &self.model {
             Some(ModelSource::File(path)) => Some(load_model(path, task)?),
-            Some(ModelSource::SelfTrained) => None,
+            Some(ModelSource::SelfTrained | ModelSource::Ascent) => None,
+            Some(ModelSource::Shipped) => Some(shipped_model(task).ok_or_else(|| {
+                let message = "no model of this domain is shipped: use --model ascent";
+                Failure::new(Exit::Input, message.to_string())
+            })?),
             None => shipped_model(task),
         })
     }
@@ -143,7 +174,10 @@ impl LearnedArgs {
     ) -> anyhow::Result<AutoConfig> {
         let model = self.find_model(task)?;
         let memory_limit = memory_limit(resources);
-        Ok(AutoConfig { model, memory_limit, seed: self.seed, ..AutoConfig::default() })
+        let usual = AutoConfig::default();
+        let ascent = self.model == Some(ModelSource::Ascent);
+        let learning = usual.learning.filter(|_| !ascent);
+        Ok(AutoConfig { model, ascent, learning, memory_limit, seed: self.seed, ..usual })
     }
 
     /// A share of what fits into the time limit, counted so that runs can be repeated.

@@ -7,30 +7,31 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use crate::heuristic::Name::{self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, Uniform};
+use crate::heuristic::Name::{self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, ScpAscent, Uniform};
 
 /// Options of heuristics, as on the command line, with the heuristics that use them.
-const USED_BY: [(&str, &[Name]); 14] = [
-    ("use", &[Uniform, Scp, Ocp, Lagrangian, Lcp]),
-    ("patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
-    ("max-patterns", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
-    ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian, Lcp]),
-    ("components", &[Auto, Uniform, Gzocp, Scp, Ocp, Lagrangian]),
+const USED_BY: [(&str, &[Name]); 15] = [
+    ("use", &[Uniform, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
+    ("patterns", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
+    ("max-patterns", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
+    ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
+    ("components", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian]),
     ("auto-adds", &[Auto]),
+    ("steps", &[ScpAscent, Lagrangian]),
     ("gzocp-time", &[Gzocp]),
+    ("softmax", &[Lcp]),
+    ("train-share", &[Lcp]),
+    ("seed", &[Auto, Lcp]),
     ("model", &[Auto, Lcp]),
     ("continue-training", &[Lcp]),
     ("refine", &[Lcp]),
-    ("softmax", &[Lcp]),
     ("eager", &[Lcp]),
-    ("train-share", &[Lcp]),
-    ("seed", &[Auto, Lcp]),
 ];
 
 /// Options that a command has a use for only under a condition on others: command, options, whether
 /// the condition holds, and what it asks for.
 type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
-const CONDITIONS: [Condition; 10] = [
+const CONDITIONS: [Condition; 12] = [
     (
         "plan",
         &["train-share"],
@@ -43,6 +44,8 @@ const CONDITIONS: [Condition; 10] = [
         |given| given.is_random(),
         "a model that is trained: --model self",
     ),
+    ("plan", &["softmax"], |given| given.predicts(), PREDICTS),
+    ("evaluate", &["softmax"], |given| given.predicts(), PREDICTS),
     ("plan", &["certificate-format"], |given| given.has("certificate"), "a --certificate to write"),
     (
         "plan",
@@ -82,6 +85,9 @@ const CONDITIONS: [Condition; 10] = [
         "--page, or projections only: networks know no other components",
     ),
 ];
+
+/// What has shares.
+const PREDICTS: &str = "a model that predicts shares: a --model file, shipped or self";
 
 /// Options that come with others but that a command has no use for at all.
 const USELESS: [(&str, &[&str]); 2] =
@@ -126,14 +132,20 @@ impl Given<'_> {
             "evaluate" => {
                 self.matches.get_many("heuristics").unwrap_or_default().copied().collect()
             }
-            _ => vec![Auto, Uniform, Scp, Ocp, Lagrangian, Lcp],
+            _ => vec![Auto, Uniform, Scp, ScpAscent, Ocp, Lagrangian, Lcp],
         }
     }
 
-    /// Whether there is anything random: `auto` always, `lcp` unless it takes a model as it is.
+    /// Whether there is anything random: `auto` always, `lcp` if it trains.
     fn is_random(&self) -> bool {
-        let takes_file = self.value("model").is_some_and(|model| model != "self");
-        self.heuristics().contains(&Auto) || !takes_file || self.has("continue-training")
+        let trains = self.value("model") == Some("self") || self.has("continue-training");
+        self.heuristics().contains(&Auto) || trains
+    }
+
+    /// Whether `lcp` predicts shares: not if it climbs.
+    fn predicts(&self) -> bool {
+        let climbs = self.value("model").is_none_or(|model| model == "ascent");
+        !climbs || self.has("continue-training")
     }
 
     /// Whether the bounds are those of projections, or blind.
@@ -196,20 +208,21 @@ mod tests {
 
     /// Which heuristics use an option of `plan`.
     const MATRIX: &str = "\
-                                        auto blind hmax lmcut uniform gzocp scp ocp lagrangian lcp
-        --use every-state                 .    .    .     .      x      .    x   x      x       x
-        --patterns systematic:1           x    .    .     .      x      x    x   x      x       x
-        --max-patterns 9                  x    .    .     .      x      x    x   x      x       x
-        --max-pattern-states 9            x    .    .     .      x      x    x   x      x       x
-        --components cartesian            x    .    .     .      x      x    x   x      x       .
-        --gzocp-time 1s                   .    .    .     .      .      x    .   .      .       .
-        --model self                      x    .    .     .      .      .    .   .      .       x
-        --continue-training               .    .    .     .      .      .    .   .      .       x
-        --refine 2                        .    .    .     .      .      .    .   .      .       x
-        --softmax paper                   .    .    .     .      .      .    .   .      .       x
-        --eager                           .    .    .     .      .      .    .   .      .       x
-        --train-share 0.1 --time-limit 1s .    .    .     .      .      .    .   .      .       x
-        --seed 1                          x    .    .     .      .      .    .   .      .       x";
+                                                         auto blind hmax lmcut uniform gzocp scp scp+ascent ocp lagrangian lcp
+        --use every-state                                  .    .    .     .      x      .    x      x       x      x       x
+        --patterns systematic:1                            x    .    .     .      x      x    x      x       x      x       x
+        --max-patterns 9                                   x    .    .     .      x      x    x      x       x      x       x
+        --max-pattern-states 9                             x    .    .     .      x      x    x      x       x      x       x
+        --components cartesian                             x    .    .     .      x      x    x      x       x      x       .
+        --steps 3                                          .    .    .     .      .      .    .      x       .      x       .
+        --gzocp-time 1s                                    .    .    .     .      .      x    .      .       .      .       .
+        --model self                                       x    .    .     .      .      .    .      .       .      .       x
+        --continue-training                                .    .    .     .      .      .    .      .       .      .       x
+        --refine 2                                         .    .    .     .      .      .    .      .       .      .       x
+        --softmax paper --model self                       .    .    .     .      .      .    .      .       .      .       x
+        --eager                                            .    .    .     .      .      .    .      .       .      .       x
+        --train-share 0.1 --time-limit 1s --model self     .    .    .     .      .      .    .      .       .      .       x
+        --seed 1 --model self                              x    .    .     .      .      .    .      .       .      .       x";
 
     #[test]
     fn every_pair_of_heuristic_and_option_is_used_or_refused() {

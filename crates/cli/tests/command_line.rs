@@ -235,7 +235,9 @@ fn statistics_tell_where_memory_and_time_of_the_heuristic_went() {
         ("scp", "every-state", true, false),
         ("ocp", "every-state", false, true),
         ("ocp", "stored", true, true),
-        ("lagrangian", "every-state", false, true),
+        ("scp+ascent", "every-state", true, true),
+        ("scp+ascent", "stored", true, true),
+        ("lagrangian", "every-state", true, true),
         ("lagrangian", "stored", true, true),
     ] {
         let output = run_in(folder.path(), &[&plan[..], &[heuristic, "--use", usage]].concat());

@@ -60,7 +60,7 @@ fn what_a_page_shows_adds_up() {
                 list(&page, "steps").iter().map(|s| s["cost"].as_f64().unwrap()).sum();
             assert_eq!(cost, of_steps);
             let names = list(&page, "partitionings").len();
-            assert_eq!(names, if options.is_empty() { 5 } else { 4 }, "the network is left out");
+            assert_eq!(names, if options.is_empty() { 6 } else { 5 }, "the network is left out");
             assert_eq!(list(&page, "states").len(), list(&page, "steps").len() + 1);
             for state in list(&page, "states") {
                 check_state(&page, state);
@@ -127,7 +127,9 @@ fn bounds_are_printed_and_the_same_page_is_written_twice() {
     let folder = tempfile::tempdir().unwrap();
     let output = explain(folder.path(), TASKS[1], &["--bounds"]);
     let text = String::from_utf8_lossy(&output.stdout);
-    for name in ["uniform", "scp", "lagrangian", "lcp", "ocp", "No partitioning among these"] {
+    for name in
+        ["uniform", "scp", "scp+ascent", "lagrangian", "lcp", "ocp", "No partitioning among these"]
+    {
         assert!(text.contains(name), "{text}");
     }
     let pages = [(); 2].map(|()| page(folder.path(), TASKS[1], &[]));
@@ -178,7 +180,7 @@ fn the_page_works_in_a_browser() {
         let number = |name: &str| found[name].as_f64().unwrap();
         let words = |name: &str| found[name].as_str().unwrap();
         assert!(number("cells") >= 20.0 && number("components") >= 1.0, "{found}");
-        assert_eq!(number("curves"), 5.0, "{found}");
+        assert_eq!(number("curves"), 6.0, "{found}");
         assert!(words("hovered").contains(" of ") && words("hovered").contains('·'), "{found}");
         assert!(words("focused").contains('·') && found["moved"] == true, "{found}");
         assert!(words("before").starts_with("At the start"), "{found}");

@@ -17,15 +17,27 @@ fn towers() -> [String; 2] {
 }
 
 #[test]
-fn a_self_trained_network_finds_the_same_cost_as_blind_search() {
+fn learned_heuristics_find_the_same_cost_as_blind_search() {
     let folder = tempfile::tempdir().expect("a folder for plans");
     let [domain, problem] = towers();
     let mut costs = Vec::new();
     for options in [
         &["--heuristic", "blind"][..],
         &["--heuristic", "lcp", "--model", "self", "--time-limit", "10s"],
-        &["--heuristic", "lcp", "--use", "stored", "--refine", "5", "--time-limit", "10s"],
-        &["--heuristic", "lcp", "--softmax", "paper", "--eager", "--time-limit", "10s"],
+        &[
+            "--heuristic",
+            "lcp",
+            "--model",
+            "self",
+            "--softmax",
+            "paper",
+            "--eager",
+            "--time-limit",
+            "10s",
+        ],
+        &["--heuristic", "lcp"],
+        &["--heuristic", "lcp", "--eager"],
+        &["--heuristic", "lcp", "--use", "stored", "--refine", "5"],
         &["--heuristic", "auto"],
     ] {
         let arguments = [&["plan", &domain, &problem][..], options].concat();

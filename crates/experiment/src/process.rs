@@ -180,12 +180,21 @@ fn wait_for(command: &mut Command, run: &Run, stop: &AtomicBool) -> Result<Optio
                 Duration::new(t.tv_sec as u64, 0) + Duration::from_micros(t.tv_usec as u64)
             };
             let exited = libc::WIFEXITED(wait_status);
+            let signal = (!exited).then(|| libc::WTERMSIG(wait_status));
+            let cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+            // The system's clock counts in ticks.
+            let used_up = |limit: Duration| cpu + Duration::from_millis(50) >= limit;
+            if matches!(signal, Some(libc::SIGXCPU | libc::SIGKILL))
+                && run.limits.cpu.is_some_and(used_up)
+            {
+                killed = killed.or(Some(Status::OutOfTime));
+            }
             return Ok(Some(Ended {
                 exit_code: exited.then(|| libc::WEXITSTATUS(wait_status)),
-                signal: (!exited).then(|| libc::WTERMSIG(wait_status)),
+                signal,
                 killed,
                 wall: started.elapsed(),
-                cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+                cpu,
                 peak_rss: usage.ru_maxrss as u64 * 1024,
             }));
         }
@@ -307,7 +316,7 @@ mod tests {
             configuration: "c".into(),
             arguments: vec![],
             seed: None,
-            limits: Limits { time, memory },
+            limits: Limits { time, cpu: Some(Duration::from_secs(1)), memory },
             threads: 1,
             model_hash: None,
         };
@@ -356,6 +365,9 @@ mod tests {
         let slow = outcome("sleep 60", Duration::from_millis(10), 1 << 30);
         assert_eq!(slow.status, Status::OutOfTime);
         assert!(slow.wall_s.unwrap() < 30.0);
+        let busy = outcome("while :; do :; done", MINUTE, 1 << 30);
+        assert_eq!(busy.status, Status::OutOfTime);
+        assert!(busy.cpu_s.unwrap() < 5.0);
         let fat =
             outcome("x=$(head -c 30000000 /dev/zero | tr '\\0' x); sleep 60", MINUTE, 10 << 20);
         assert_eq!(fat.status, Status::OutOfMemory);

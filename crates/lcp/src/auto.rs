@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use planner::abstraction::Abstractions;
 use planner::partition::{
-    CostPartitioning, Lagrangian, LagrangianConfig, Ocp, OcpConfig, Partitioner, Portfolio,
-    PortfolioConfig, Request, Saturated, Start,
+    CostPartitioning, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp, OcpConfig,
+    Partitioner, Portfolio, PortfolioConfig, Request, Saturated, Start, StepRule,
 };
 use planner::task::Task;
 
@@ -26,6 +26,8 @@ use crate::predict::Predictor;
 pub struct AutoConfig {
     /// A model of the task's domain; without one a network is trained on the task.
     pub model: Option<Model>,
+    /// Whether learned ascent from saturated shares is one of the sources.
+    pub ascent: bool,
     /// Bytes that predictions may keep, and that ascents may keep.
     pub memory_limit: usize,
     /// Tasks whose projections take more than this part of the memory limit are left to saturated
@@ -47,6 +49,7 @@ impl Default for AutoConfig {
     fn default() -> AutoConfig {
         AutoConfig {
             model: None,
+            ascent: false,
             memory_limit: 512 << 20,
             large: 2,
             steps: 100,
@@ -80,6 +83,11 @@ impl<'t> Auto<'t> {
             refine: config.refine,
             max_bytes,
         };
+        if config.ascent {
+            let usual = ImprovedConfig::default();
+            let improved = ImprovedConfig { rule: StepRule::trained(), max_bytes, ..usual };
+            auto.portfolio.add(Improved::new(abstractions, improved));
+        }
         if is_large {
             return auto;
         }

@@ -72,7 +72,7 @@ fn measure(domain: Domain, size: usize) {
         let job = Job { name: problem.name, source, task, states: None };
         let states = sample_task(&job, &sampling, &AtomicBool::new(false)).states;
         let states: Vec<_> = states.into_iter().map(|s| LabelledState::new(s.values)).collect();
-        let abstractions = abstractions(&job.task);
+        let abstractions = abstractions(&job.task, 2);
         let values: Vec<_> = states.iter().map(|state| state.values.as_slice()).collect();
         builder.observe(&job.task, &patterns_of(&abstractions), &values);
         tasks.push((job.task, abstractions, states));

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use planner::abstraction::{Abstractions, INFINITY};
 use planner::partition::{
-    Bounds, CostPartitioning, Lagrangian, LagrangianConfig, Ocp, OcpConfig, PartitionScratch,
-    Partitioner, Request, Saturated, ScaledCost, Start, Uniform,
+    Bounds, CostPartitioning, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp,
+    OcpConfig, PartitionScratch, Partitioner, Request, Saturated, ScaledCost, Start, Uniform,
 };
 use planner::task::{Task, Value};
 use planner::work::Budget;
@@ -100,14 +100,16 @@ impl Partitioners {
         let max_bytes = partitioner_bytes(left.memory_bytes) / 2;
         let start = Start::Saturated;
         let config = LagrangianConfig { start, max_bytes, ..LagrangianConfig::default() };
+        let improved = ImprovedConfig { max_bytes, ..ImprovedConfig::default() };
         let mut others: Vec<Box<dyn Partitioner>> = vec![
             Box::new(Uniform::new(abstractions)),
             Box::new(Saturated::new(abstractions)),
+            Box::new(Improved::new(abstractions, improved)),
             Box::new(Lagrangian::new(abstractions, config)),
         ];
         let only_patterns = abstractions.components().iter().all(|c| c.pattern().is_some());
         if only_patterns && !abstractions.is_empty() {
-            others.push(Box::new(learned.partitioner(task, abstractions, left)?));
+            others.push(learned.partitioner(task, abstractions, left, false)?);
         }
         // The optimum itself: a search is content when rounding up makes no difference any more.
         let ocp = Ocp::with_config(abstractions, OcpConfig { gap: Some(GAP), max_bytes });

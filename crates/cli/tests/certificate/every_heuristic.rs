@@ -11,7 +11,8 @@ use planner::heuristic::{
     Stored, StoredConfig,
 };
 use planner::partition::{
-    Lagrangian, LagrangianConfig, Ocp, Saturated, Uniform, ZeroOneConfig, zero_one_partitionings,
+    Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp, Saturated, StepRule, Uniform,
+    ZeroOneConfig, zero_one_partitionings,
 };
 use planner::task::{Task, Value};
 use planner::testing::{random_adl_task, random_task, rng};
@@ -47,6 +48,8 @@ fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + '_>)> {
     let all = Abstractions::of(task, [projections.components().to_vec(), cartesian].concat());
     let config = ZeroOneConfig { samples: 5, patience: 2, ..ZeroOneConfig::default() };
     let zero_one = zero_one_partitionings(task, &projections, &config);
+    let improved =
+        |rule| Improved::new(&projections, ImprovedConfig { rule, ..ImprovedConfig::default() });
     let lagrangian = || Lagrangian::new(&projections, LagrangianConfig::default());
     // Partitionings come and go all the time, and the search begins again.
     let schedule = ScheduleConfig { dive_after: 0, least: 100, ..ScheduleConfig::default() };
@@ -72,6 +75,8 @@ fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + '_>)> {
         ("lagrangian", Box::new(EveryState::new(lagrangian()))),
         ("lazy", Box::new(Lazy::new(lagrangian(), 4096))),
         ("stored", Box::new(Stored::new(lagrangian(), busy))),
+        ("scp+ascent", Box::new(Lazy::new(improved(StepRule::PLAIN), 4096).only_better())),
+        ("learned ascent", Box::new(Stored::new(improved(StepRule::trained()), busy))),
         ("small store", Box::new(Stored::new(Saturated::new(&all), small))),
         ("cartesian", Box::new(Stored::new(Saturated::new(&all), StoredConfig::default()))),
         ("landmarks", Box::new(Stored::new(Saturated::new(&counting), StoredConfig::default()))),

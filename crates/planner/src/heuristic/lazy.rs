@@ -13,7 +13,7 @@ use super::workshop::Workshop;
 use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit};
 use crate::certificate::{BoundId, Certificate};
 use crate::partition::{Partitioner, Request};
-use crate::task::Value;
+use crate::task::{Cost, Value};
 use crate::work::Budget;
 
 /// Makes a partitioning for every state about to be expanded.
@@ -23,6 +23,8 @@ pub struct Lazy<P> {
     /// The partitionings made last.
     recent: TableStore,
     max_bytes: usize,
+    /// Whether partitionings are wanted only where they exceed what is known.
+    only_better: bool,
     /// What a certificate needs: partitionings made again.
     proof: Option<Remade>,
 }
@@ -35,16 +37,22 @@ impl<P: Partitioner> Lazy<P> {
     /// A heuristic that has seen no state; the tables it remembers take at most `max_bytes`.
     pub fn new(partitioner: P, max_bytes: usize) -> Lazy<P> {
         let workshop = Workshop::new(partitioner);
-        Lazy { recent: workshop.store(), workshop, max_bytes, proof: None }
+        Lazy { recent: workshop.store(), workshop, max_bytes, only_better: false, proof: None }
+    }
+
+    /// The same, but a partitioner is told what is known of a state and may stop when it sees that
+    /// there is no more to gain; what is not better is not remembered.
+    pub fn only_better(self) -> Lazy<P> {
+        Lazy { only_better: true, ..self }
     }
 
     /// The value of a state under a new partitioning, which is remembered.
-    fn make(&mut self, state: &[Value]) -> Estimate {
+    fn make(&mut self, state: &[Value], known: Option<Cost>) -> Estimate {
         if self.workshop.is_dead_end(state) {
             return Estimate::DeadEnd;
         }
-        let budget = &mut Budget::unlimited();
-        let request = Request { state, beat: None, budget, elapsed: 0, initial: false };
+        let (beat, budget) = (known.filter(|_| self.only_better), &mut Budget::unlimited());
+        let request = Request { state, beat, budget, elapsed: 0, initial: false };
         let Some((_, found)) = self.workshop.make(request) else {
             return Estimate::AtLeast(0);
         };
@@ -62,7 +70,7 @@ impl<P: Partitioner> Lazy<P> {
 
 impl<P: Partitioner> Heuristic for Lazy<P> {
     fn begin(&mut self, initial: &[Value]) {
-        self.make(initial);
+        self.make(initial, None);
     }
 
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
@@ -77,7 +85,7 @@ impl<P: Partitioner> Heuristic for Lazy<P> {
             return Verdict::Keep;
         }
         let known = self.recent.best(visit.state).h;
-        visit.verdict(self.make(visit.state).max(Estimate::AtLeast(known)))
+        visit.verdict(self.make(visit.state, Some(known)).max(Estimate::AtLeast(known)))
     }
 
     fn justify(

@@ -20,12 +20,12 @@
 //! Cost of a step: only classes on the current paths change, only projections that see a changed
 //! cost are searched again, and averages are brought up to date only where something changes.
 
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::CostPartitioning;
 use super::flow::{Classes, Network, Networks, PathSearch};
+use super::step::{FEATURES, StepRule};
+use super::{CostPartitioning, ScaledCost};
 use crate::abstraction::Abstractions;
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget, Work};
@@ -37,17 +37,12 @@ pub(super) const TOLERANCE: f64 = 0.01;
 /// Shares do not fall below this part of what a class has, so that they can return.
 const LEAST_SHARE: f64 = 1e-5;
 
+/// How much of equal shares is mixed into those of a partitioning to begin with: 0.1, 0.3 and 1 give
+/// 0.9695, 0.9698 and 0.9673 of the optimum after 25 steps on 41 tasks.
+const NEAR: f64 = 0.3;
+
 /// Slots of a label count as equally cheap up to this relative difference.
 const TIE: f64 = 0.02;
-
-/// The step sizes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct StepSizes {
-    /// η, the first one.
-    pub(super) first: f64,
-    /// τ, after how many steps they have shrunk by √2.
-    pub(super) halving: f64,
-}
 
 /// Bounds on the value of the optimal cost partitioning at a state, in units of cost.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -95,8 +90,8 @@ pub(super) struct Ascent {
     slots: Vec<Slot>,
     /// The classes with a slot that matters.
     live_classes: Vec<u32>,
-    /// The slots that matter of class k: `live_slots[live[k].start..live[k].end]`.
-    live: Vec<Range<u32>>,
+    /// By class: its slots that matter, as places in `live_slots`.
+    live: Vec<Live>,
     live_slots: Vec<u32>,
     /// The current cost of each slot.
     costs: Vec<f64>,
@@ -107,11 +102,22 @@ pub(super) struct Ascent {
     /// By class: when its costs were last added to the average.
     costs_added: Vec<f64>,
     tours: Vec<Tour>,
+    views: Vec<View>,
 
     // Memory for temporaries.
     touched: Vec<u32>,
     labels: Vec<u32>,
     uses: Vec<(u32, f64)>,
+}
+
+/// The slots of a class that matter, whether there is anything to divide among them, and whether a
+/// path uses one of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Live {
+    first: u32,
+    end: u32,
+    is_contested: bool,
+    is_touched: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,7 +128,8 @@ struct Slot {
     cost: f64,
     /// How often the pattern's current path uses it; zero between steps.
     use_now: f64,
-    lives: bool,
+    /// How often the path of the last step did.
+    use_last: f64,
 }
 
 /// A projection's current shortest path.
@@ -136,6 +143,27 @@ struct Tour {
     /// When it was last added to the average flow.
     added: f64,
     is_stale: bool,
+    /// Its length for full costs.
+    full: f64,
+    /// For a learned rule: how much of the path others want, too, how much of its full length it
+    /// has, and the reciprocal of its length.
+    contested: f64,
+    kept: f64,
+    per_length: f64,
+}
+
+/// What a learned rule sees of a class.
+#[derive(Clone, Copy, Debug, Default)]
+struct View {
+    most: f64,
+    uses: f64,
+    used_share: f64,
+    most_past: f64,
+    contested: f64,
+    /// Reciprocals of the most use now and in the past, and of the number of rivals.
+    per_use: f64,
+    per_past: f64,
+    per_rival: f64,
 }
 
 impl Ascent {
@@ -153,13 +181,14 @@ impl Ascent {
             clock: 0.0,
             slots: vec![Slot::default(); num_slots],
             live_classes: Vec::new(),
-            live: vec![0..0; num_classes],
+            live: vec![Live::default(); num_classes],
             live_slots: Vec::new(),
             costs: vec![0.0; num_slots],
             best: vec![0.0; num_slots],
             average: vec![0.0; num_slots],
             costs_added: vec![0.0; num_classes],
             tours: vec![Tour::default(); abstractions.len()],
+            views: vec![View::default(); num_classes],
             touched: Vec::new(),
             labels: Vec::new(),
             uses: Vec::new(),
@@ -191,7 +220,7 @@ impl Ascent {
     /// Bytes of heap memory.
     pub(super) fn memory_bytes(&self) -> usize {
         let by_slot = size_of::<Slot>() + 5 * size_of::<f64>();
-        let by_class = size_of::<f64>() + 2 * size_of::<Range<u32>>();
+        let by_class = size_of::<f64>() + size_of::<Live>();
         self.classes.memory_bytes()
             + self.known_networks.memory_bytes(&self.networks)
             + by_slot * self.classes.num_slots()
@@ -239,6 +268,46 @@ impl Ascent {
     /// Goes to a state that is no dead end of any projection, and evaluates the shares there.
     /// Whether the budget sufficed for that.
     pub(super) fn begin(&mut self, state: &[Value], budget: &mut Budget) -> bool {
+        if !self.enter(state, budget) {
+            return false;
+        }
+        let weights = std::mem::take(&mut self.weights);
+        self.set_shares(|slot| weights[slot as usize]);
+        self.weights = weights;
+        self.find_paths();
+        budget.spend(self.take_work());
+        true
+    }
+
+    /// The same, but begins between a partitioning and equal shares, whatever came before.
+    pub(super) fn begin_near(
+        &mut self,
+        partitioning: &CostPartitioning,
+        state: &[Value],
+        budget: &mut Budget,
+    ) -> bool {
+        if !self.enter(state, budget) {
+            return false;
+        }
+        let (given, scale) = (partitioning.costs(), f64::from(partitioning.scale()));
+        for &class in &self.live_classes {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let cost = self.classes.cost(class);
+            // Shares of what costs nothing are as good as any.
+            let least = NEAR * cost.max(1.0) / self.classes.slots(class).len() as f64;
+            for &slot in live {
+                let pair = self.classes.pairs(slot)[0];
+                self.slots[slot as usize].share = f64::from(given[pair as usize]) / scale + least;
+            }
+            normalise(&mut self.slots, &mut self.costs, live, cost, 0.0);
+        }
+        self.find_paths();
+        budget.spend(self.take_work());
+        true
+    }
+
+    /// Goes to a state: what matters there.
+    fn enter(&mut self, state: &[Value], budget: &mut Budget) -> bool {
         let Ascent { abstractions, classes, known_networks, networks, .. } = self;
         self.bounds = Bounds::UNKNOWN;
         self.steps = 0;
@@ -246,17 +315,20 @@ impl Ascent {
         if !known_networks.of_state(abstractions, classes, state, networks, budget) {
             return false;
         }
-        budget.spend(2 * work::PAIR * self.slots.len() as Work);
-
-        self.slots.fill(Slot::default());
-        self.costs.fill(0.0);
+        // Only what mattered for the last state is not as it was in the beginning.
+        for &slot in &self.live_slots {
+            self.slots[slot as usize] = Slot::default();
+            self.costs[slot as usize] = 0.0;
+            self.best[slot as usize] = 0.0;
+        }
+        for &class in &self.live_classes {
+            self.live[class as usize] = Live::default();
+            self.costs_added[class as usize] = 0.0;
+        }
         self.live_classes.clear();
         self.live_slots.clear();
-        self.costs_added.fill(0.0);
-        self.live.fill(0..0);
         for network in &self.networks {
             for slot in network.slots() {
-                self.slots[slot as usize].lives = true;
                 let class = self.classes.class(slot);
                 let live = &mut self.live[class as usize];
                 if live.end == 0 {
@@ -265,21 +337,28 @@ impl Ascent {
                 live.end += 1;
             }
         }
+        let mut first = 0;
         for &class in &self.live_classes {
-            let first = self.live_slots.len() as u32;
-            let lives = |&slot: &u32| self.slots[slot as usize].lives;
-            self.live_slots.extend(self.classes.slots(class).iter().copied().filter(lives));
-            self.live[class as usize] = first..self.live_slots.len() as u32;
+            let count = self.live[class as usize].end;
+            let is_contested = count > 1 && self.classes.cost(class) > 0.0;
+            self.live[class as usize] = Live { first, end: first, is_contested, is_touched: false };
+            first += count;
         }
-        for tour in &mut self.tours {
+        self.live_slots.resize(first as usize, 0);
+        for network in &self.networks {
+            for slot in network.slots() {
+                let live = &mut self.live[self.classes.class(slot) as usize];
+                self.live_slots[live.end as usize] = slot;
+                live.end += 1;
+            }
+        }
+        for (p, tour) in self.abstractions.ids().zip(&mut self.tours) {
             tour.added = 0.0;
             tour.is_stale = true;
+            let source = self.abstractions.component(p).abstract_state(state);
+            tour.full = f64::from(self.abstractions.distances(p)[source as usize]);
         }
-        let weights = std::mem::take(&mut self.weights);
-        self.set_shares(|slot| weights[slot as usize]);
-        self.weights = weights;
-        self.find_paths();
-        budget.spend(self.take_work());
+        budget.spend(2 * work::PAIR * self.live_slots.len() as Work);
         true
     }
 
@@ -309,44 +388,112 @@ impl Ascent {
     }
 
     /// One step up.
-    pub(super) fn step(&mut self, sizes: StepSizes) {
+    pub(super) fn step(&mut self, rule: &StepRule) {
         self.steps += 1;
-        let eta = sizes.first / (1.0 + self.steps as f64 / sizes.halving).sqrt();
-        self.clock += self.steps as f64;
+        let eta = rule.size(self.steps);
         let mut touched = std::mem::take(&mut self.touched);
         touched.clear();
         for tour in &self.tours {
             for &(slot, amount) in &tour.uses {
+                let class = self.classes.class(slot);
+                let live = &mut self.live[class as usize];
+                if !live.is_contested {
+                    continue;
+                }
                 self.slots[slot as usize].use_now = amount;
-                touched.push(self.classes.class(slot));
+                if !live.is_touched {
+                    live.is_touched = true;
+                    touched.push(class);
+                }
             }
         }
-        touched.sort_unstable();
-        touched.dedup();
+        if rule.is_learned() {
+            self.look_around(&touched);
+        }
+        // Most slots that are used are used most.
+        let full = if rule.is_learned() { 1.0 } else { exp(eta) };
+        let before = self.clock;
+        let (per_clock, early) = (1.0 / before, 8.0 / (7 + self.steps) as f64);
+        self.clock += self.steps as f64;
         for &class in &touched {
+            self.live[class as usize].is_touched = false;
             let cost = self.classes.cost(class);
             let live = live_slots(&self.live, &self.live_slots, class);
-            if live.len() < 2 || cost == 0.0 {
-                continue;
-            }
             let used = live.iter().map(|&slot| self.slots[slot as usize].use_now);
             let most = used.fold(0.0, f64::max);
             let passed = self.clock - self.costs_added[class as usize];
             self.costs_added[class as usize] = self.clock;
-            for &slot in live {
-                self.tours[self.classes.pattern(slot) as usize].is_stale = true;
-                let cost = self.costs[slot as usize];
-                let slot = &mut self.slots[slot as usize];
+            for &id in live {
+                let pattern = self.classes.pattern(id) as usize;
+                self.tours[pattern].is_stale = true;
+                let cost = self.costs[id as usize];
+                let slot = &mut self.slots[id as usize];
                 slot.cost += passed * cost;
-                if slot.use_now > 0.0 {
+                if rule.is_learned() {
+                    let (view, tour) = (&self.views[class as usize], &self.tours[pattern]);
+                    let past = past(slot, tour, before, per_clock);
+                    let features = features(slot, cost, past, tour, view, early);
+                    slot.share *= rule.factor(eta, &features);
+                } else if slot.use_now == 1.0 && most == 1.0 {
+                    slot.share *= full;
+                } else if slot.use_now > 0.0 {
                     slot.share *= exp(eta * slot.use_now / most);
-                    slot.use_now = 0.0;
                 }
+                slot.use_last = slot.use_now;
+                slot.use_now = 0.0;
             }
             normalise(&mut self.slots, &mut self.costs, live, cost, LEAST_SHARE);
         }
         self.touched = touched;
         self.find_paths();
+    }
+
+    /// What a learned rule sees of classes and of paths.
+    fn look_around(&mut self, touched: &[u32]) {
+        let (clock, per_clock) = (self.clock, 1.0 / self.clock);
+        for &class in touched {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let mut view = View::default();
+            for &id in live {
+                let slot = &self.slots[id as usize];
+                let tour = &self.tours[self.classes.pattern(id) as usize];
+                view.most = view.most.max(slot.use_now);
+                view.uses += slot.use_now;
+                view.used_share += slot.use_now * slot.share;
+                view.most_past = view.most_past.max(past(slot, tour, clock, per_clock));
+            }
+            view.per_use = 1.0 / view.most;
+            view.per_past = 1.0 / view.most_past.max(f64::MIN_POSITIVE);
+            view.per_rival = 1.0 / live.len() as f64;
+            view.uses *= view.per_use;
+            view.used_share *= view.per_use;
+            self.views[class as usize] = view;
+        }
+        for tour in &mut self.tours {
+            let mut contested = 0.0;
+            for &(slot, amount) in &tour.uses {
+                let class = self.classes.class(slot);
+                if !self.live[class as usize].is_contested {
+                    continue;
+                }
+                let view = &self.views[class as usize];
+                let rivals = view.uses - amount * view.per_use;
+                contested += self.costs[slot as usize] * amount * rivals / (1.0 + rivals);
+            }
+            tour.per_length = 1.0 / tour.length.max(f64::MIN_POSITIVE);
+            tour.contested = contested * tour.per_length;
+            tour.kept = tour.length / tour.full.max(f64::MIN_POSITIVE);
+        }
+        for &class in touched {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let mut sum = 0.0;
+            for &id in live {
+                let slot = &self.slots[id as usize];
+                sum += slot.use_now * self.tours[self.classes.pattern(id) as usize].contested;
+            }
+            let view = &mut self.views[class as usize];
+            view.contested = sum / (view.uses * view.most).max(f64::MIN_POSITIVE);
+        }
     }
 
     /// Brings the shortest paths up to date with the costs, and the lower bound with them.
@@ -371,12 +518,14 @@ impl Ascent {
         let value: f64 = self.tours.iter().map(|tour| tour.length).sum();
         if value > self.bounds.lower {
             self.bounds.lower = value;
-            self.best.copy_from_slice(&self.costs);
+            for &slot in &self.live_slots {
+                self.best[slot as usize] = self.costs[slot as usize];
+            }
         }
     }
 
-    /// Evaluates the averages: tightens the upper bound, and the lower one where it can.
-    pub(super) fn evaluate_averages(&mut self) {
+    /// Evaluates the average of the paths, which tightens the upper bound.
+    pub(super) fn evaluate_flow(&mut self) {
         if self.clock == 0.0 {
             return;
         }
@@ -385,7 +534,12 @@ impl Ascent {
         }
         let upper = self.upper_bound(|slot| self.slots[slot as usize].flow / self.clock);
         self.bounds.upper = self.bounds.upper.min(upper);
-        if self.bounds.are_closed() {
+    }
+
+    /// Evaluates the averages: tightens the upper bound, and the lower one where it can.
+    pub(super) fn evaluate_averages(&mut self) {
+        self.evaluate_flow();
+        if self.clock == 0.0 || self.bounds.are_closed() {
             return;
         }
         self.add_costs_to_average();
@@ -452,7 +606,7 @@ impl Ascent {
     pub(super) fn finish(&mut self) -> CostPartitioning {
         let slot_of_pair = self.classes.slot_of_pair();
         let weight = |&slot: &u32| {
-            let lives = !self.live[self.classes.class(slot) as usize].is_empty();
+            let lives = self.live[self.classes.class(slot) as usize].end > 0;
             if lives { self.best[slot as usize] } else { self.weights[slot as usize] }
         };
         let weights: Vec<f64> = slot_of_pair.iter().map(weight).collect();
@@ -473,6 +627,36 @@ impl Ascent {
     }
 }
 
+impl Ascent {
+    /// The best partitioning found where a class matters for the state, and elsewhere what another
+    /// one gives, which is good for other states.
+    pub(super) fn finish_over(&self, elsewhere: &CostPartitioning) -> CostPartitioning {
+        let (classes, scale) = (&self.classes, self.abstractions.scale());
+        let factor = scale / elsewhere.scale();
+        let mut costs: Vec<ScaledCost> = elsewhere.costs().iter().map(|c| c * factor).collect();
+        for &class in &self.live_classes {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let total: f64 = live.iter().map(|&slot| self.best[slot as usize]).sum();
+            if total <= 0.0 {
+                continue;
+            }
+            // Every slot receives what brings the running total to its share, rounded down.
+            let cost = classes.cost(class) * f64::from(scale);
+            let (mut share, mut given) = (0.0, 0);
+            for &slot in classes.slots(class) {
+                share += self.best[slot as usize] / total;
+                let upto = ((cost * share) as ScaledCost).clamp(given, cost as ScaledCost);
+                for &pair in classes.pairs(slot) {
+                    costs[pair as usize] = upto - given;
+                }
+                given = upto;
+            }
+        }
+        CostPartitioning::new(&self.abstractions, scale, costs)
+            .expect("running totals never exceed the cost of the cheapest operator of a class")
+    }
+}
+
 /// eˣ for x between 0 and a few units, by its series: the same on every machine, which the
 /// system's function is not.
 fn exp(x: f64) -> f64 {
@@ -489,9 +673,48 @@ fn exp(x: f64) -> f64 {
 
 /// The slots of a class that matter.
 #[inline]
-fn live_slots<'a>(live: &[Range<u32>], live_slots: &'a [u32], class: u32) -> &'a [u32] {
-    let range = &live[class as usize];
-    &live_slots[range.start as usize..range.end as usize]
+fn live_slots<'a>(live: &[Live], live_slots: &'a [u32], class: u32) -> &'a [u32] {
+    let Live { first, end, .. } = live[class as usize];
+    &live_slots[first as usize..end as usize]
+}
+
+/// How often a path has used a slot on average, given the time so far and its reciprocal; now, if
+/// no time has passed.
+#[inline]
+fn past(slot: &Slot, tour: &Tour, clock: f64, per_clock: f64) -> f64 {
+    if clock > 0.0 {
+        (slot.flow + (clock - tour.added) * slot.use_now) * per_clock
+    } else {
+        slot.use_now
+    }
+}
+
+/// What a learned rule sees of a slot, in the order of [`FEATURES`].
+#[inline]
+fn features(
+    slot: &Slot,
+    cost: f64,
+    past: f64,
+    tour: &Tour,
+    view: &View,
+    early: f64,
+) -> [f32; FEATURES] {
+    [
+        slot.use_now * view.per_use,
+        (slot.use_last * view.per_use).min(2.0),
+        past * view.per_past,
+        slot.share.sqrt().sqrt(),
+        slot.share,
+        view.uses * view.per_rival,
+        view.used_share,
+        cost * slot.use_now * tour.per_length,
+        tour.kept,
+        tour.contested,
+        view.contested,
+        view.per_rival,
+        early,
+    ]
+    .map(|feature| feature as f32)
 }
 
 /// Makes the shares of a class sum up to one, none below `least`, and its costs what they say.

@@ -46,6 +46,8 @@ pub(super) struct Classes {
     pattern_of_slot: Vec<u32>,
     label_of_slot: Vec<u32>,
     slot_of_pair: Vec<u32>,
+    /// The pairs of each slot.
+    pairs: Csr<u32>,
     /// The labels of pattern p are numbered from `first_label[p]` on.
     first_label: Vec<u32>,
     /// The slots of each label.
@@ -82,6 +84,7 @@ impl Classes {
             pattern_of_slot: Vec::new(),
             label_of_slot: Vec::new(),
             slot_of_pair: Vec::with_capacity(abstractions.num_pairs()),
+            pairs: Csr::default(),
             first_label: Vec::with_capacity(abstractions.len()),
             label_slots: Offsets::default(),
             costs,
@@ -108,6 +111,8 @@ impl Classes {
         }
         let slots = classes.class_of_slot.iter().map(|&class| class as usize).zip(0..);
         classes.slots = Csr::sorted(classes.costs.len(), slots);
+        let pairs = classes.slot_of_pair.iter().map(|&slot| slot as usize).zip(0..);
+        classes.pairs = Csr::sorted(classes.class_of_slot.len(), pairs);
         classes
     }
 
@@ -151,6 +156,12 @@ impl Classes {
         self.label_of_slot[slot as usize]
     }
 
+    /// The pairs of a slot; they cost the same, and there is at least one.
+    #[inline]
+    pub(super) fn pairs(&self, slot: u32) -> &[u32] {
+        self.pairs.row(slot as usize)
+    }
+
     /// The slots of a label.
     #[inline]
     pub(super) fn label_slots(&self, label: u32) -> Range<u32> {
@@ -164,6 +175,7 @@ impl Classes {
             + 3 * size_of::<u32>() * self.num_slots()
             + 4 * (self.slot_of_pair.len() + self.first_label.len())
             + self.slots.memory_bytes()
+            + self.pairs.memory_bytes()
             + self.label_slots.memory_bytes()
     }
 

@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use super::ascent::{Ascent, Bounds, StepSizes};
+use super::ascent::{Ascent, Bounds};
+use super::step::StepRule;
 use super::{CostPartitioning, MEMORY_LIMIT, Partitioner, Request, Saturated};
 use crate::abstraction::Abstractions;
 use crate::task::{Cost, OpId};
@@ -48,8 +49,6 @@ impl Default for LagrangianConfig {
         LagrangianConfig { steps: 100, start: Start::Previous, max_bytes: MEMORY_LIMIT }
     }
 }
-
-const STEP_SIZES: StepSizes = StepSizes { first: 2.0, halving: 30.0 };
 
 /// After how many steps the averages are evaluated first.
 const FIRST_LOOK: usize = 8;
@@ -105,7 +104,7 @@ impl Lagrangian {
         let mut next_look = FIRST_LOOK;
         let mut last = self.ascent.bounds().lower;
         for step in 1..=LagrangianConfig::MOST * self.config.steps {
-            self.ascent.step(STEP_SIZES);
+            self.ascent.step(&StepRule::PLAIN);
             self.steps += 1;
             budget.spend(self.ascent.take_work());
             let is_late = budget.is_spent();

@@ -20,15 +20,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::ascent::{Ascent, Bounds, StepSizes};
+use super::ascent::{Ascent, Bounds};
 use super::master::{self, MasterSolution, Path};
+use super::step::StepRule;
 use super::{CostPartitioning, MEMORY_LIMIT, PartitionScratch, Partitioner, Request};
 use crate::abstraction::{Abstractions, PatternId};
 use crate::estimate::Estimate;
 use crate::task::{Cost, Value};
 use crate::work::Budget;
-
-const STEP_SIZES: StepSizes = StepSizes { first: 2.0, halving: 30.0 };
 
 /// Steps of ascent before the first master problem: where paths are known and where not.
 const WARM_STEPS: usize = 4;
@@ -251,7 +250,7 @@ impl Ocp {
             if self.is_done() || budget.is_spent() {
                 return;
             }
-            self.ascent.step(STEP_SIZES);
+            self.ascent.step(&StepRule::PLAIN);
             budget.spend(self.ascent.take_work());
             self.statistics.steps += 1;
             self.add_paths();

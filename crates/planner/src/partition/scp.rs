@@ -48,6 +48,8 @@ pub struct Saturated {
     distances: DistanceScratch,
     label_costs: Vec<Distance>,
     table: Vec<Distance>,
+    /// The value of the last partitioning at its state, in units.
+    value: u64,
 }
 
 impl Saturated {
@@ -67,7 +69,13 @@ impl Saturated {
             distances: DistanceScratch::new(),
             label_costs: Vec::new(),
             table: Vec::new(),
+            value: 0,
         }
+    }
+
+    /// The value of the last partitioning at the state it was made for, in units of the collection.
+    pub(super) fn value(&self) -> u64 {
+        self.value
     }
 
     /// The same with another saturator.
@@ -162,6 +170,7 @@ impl Partitioner for Saturated {
             let pairs = self.abstractions.pairs(scored.pattern).len();
             budget.spend(self.distances.take_work() + 2 * work::PAIR * pairs as Work);
         }
+        self.value = h;
         let found = beat.is_none_or(|beat| self.abstractions.bound(h, 1) > beat);
         let partitioning = found.then(|| self.partitioning(&order[..done]));
         self.greedy.recycle(order);

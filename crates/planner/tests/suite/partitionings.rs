@@ -9,9 +9,9 @@ use planner::heuristic::{
     Visit,
 };
 use planner::partition::{
-    CostPartitioning, GoalDistances, Lagrangian, LagrangianConfig, Ocp, PartitionError,
-    PartitionScratch, Partitioner, Portfolio, PortfolioConfig, Request, Saturated, Uniform,
-    ZeroOneConfig, saturate, zero_one_partitionings,
+    CostPartitioning, GoalDistances, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp,
+    PartitionError, PartitionScratch, Partitioner, Portfolio, PortfolioConfig, Request, Saturated,
+    StepRule, Uniform, ZeroOneConfig, saturate, zero_one_partitionings,
 };
 use planner::task::{Cost, OpId, Task};
 use planner::testing::{StateSpace, random_task, rng};
@@ -70,12 +70,16 @@ fn zero_one(task: &Task, abstractions: &Arc<Abstractions>) -> Vec<CostPartitioni
 }
 
 /// One of each kind that makes partitionings for states.
-fn partitioners(abstractions: &Arc<Abstractions>) -> [Box<dyn Partitioner>; 5] {
+fn partitioners(abstractions: &Arc<Abstractions>) -> [Box<dyn Partitioner>; 7] {
     let scp = Saturated::new(abstractions);
     let ascent = Lagrangian::new(
         abstractions,
         LagrangianConfig { steps: 20, max_bytes: 4096, ..LagrangianConfig::default() },
     );
+    let improved = |rule| {
+        let sparing = rule != StepRule::PLAIN;
+        Improved::new(abstractions, ImprovedConfig { steps: 10, rule, max_bytes: 4096, sparing })
+    };
     let both = Portfolio::new(abstractions, PortfolioConfig::default())
         .with(scp.clone())
         .with(ascent.clone());
@@ -85,6 +89,8 @@ fn partitioners(abstractions: &Arc<Abstractions>) -> [Box<dyn Partitioner>; 5] {
         Box::new(Ocp::new(abstractions)),
         Box::new(ascent.clone()),
         Box::new(both),
+        Box::new(improved(StepRule::PLAIN)),
+        Box::new(improved(StepRule::trained())),
     ]
 }
 

@@ -1,0 +1,151 @@
+//! The picture: mean h / h_OCP over the median time for a state.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use svg::Element;
+
+use crate::measure::Point;
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 470.0;
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 20.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = 50.0;
+const TIMES: (f64, f64) = (10.0, 20_000.0);
+const VALUES: (f64, f64) = (0.90, 1.0);
+
+/// One partitioner by number of steps: mean values and median times, and mean values not rounded.
+type Curve = Vec<(usize, f64, f64, f64)>;
+
+/// Draws the points of a file, and prints the tables.
+pub(crate) fn draw(points: &Path, picture: &Path) {
+    let text = std::fs::read_to_string(points).expect("the points");
+    let points: Vec<Point> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a point")).collect();
+    let problems: BTreeSet<&str> = points.iter().map(|p| p.problem.as_str()).collect();
+    let families: BTreeSet<&str> = points.iter().map(|p| p.family.as_str()).collect();
+    let title =
+        format!("{} tasks of {} families, none seen in training", problems.len(), families.len());
+    let all = curves(&points, |_| true);
+    print(&title, &all);
+    let with_model: BTreeSet<&str> =
+        points.iter().filter(|p| p.who == "model").map(|p| p.problem.as_str()).collect();
+    let of_models = curves(&points, |p| with_model.contains(p.problem.as_str()));
+    print(&format!("the {} tasks whose domain has a shipped model", with_model.len()), &of_models);
+    by_family(&points);
+
+    let colours = ["#888", "#444", "#1f77b4", "#d62728", "#2ca02c"];
+    let names = ["scp", "scp, perimeter", "scp+ascent", "learned ascent"];
+    let mut drawing = Element::picture(WIDTH, HEIGHT, 12)
+        .child(Element::text_at(LEFT, 20.0, format!("h / h_OCP over time for a state: {title}")))
+        .children(axes());
+    for (i, (name, colour)) in names.iter().zip(colours).enumerate() {
+        let Some(curve) = all.get(*name) else { continue };
+        drawing = drawing.children(drawn(curve, colour, name, i));
+    }
+    if let Some(curve) = of_models.get("model") {
+        let name = format!(
+            "shipped models, refined by 0, 5, 25 steps ({} tasks of their domains)",
+            with_model.len()
+        );
+        drawing = drawing.children(drawn(curve, colours[4], &name, names.len()));
+    }
+    std::fs::write(picture, drawing.to_string()).expect("the picture");
+}
+
+fn curves(points: &[Point], counts: impl Fn(&Point) -> bool) -> BTreeMap<String, Curve> {
+    let mut groups: BTreeMap<(String, usize), Vec<&Point>> = BTreeMap::new();
+    for point in points.iter().filter(|point| counts(point)) {
+        groups.entry((point.who.clone(), point.steps)).or_default().push(point);
+    }
+    let mut curves: BTreeMap<String, Curve> = BTreeMap::new();
+    for ((who, steps), points) in groups {
+        let mean = points.iter().map(|p| p.value).sum::<f64>() / points.len() as f64;
+        let mut times: Vec<f64> = points.iter().map(|p| p.microseconds).collect();
+        times.sort_by(f64::total_cmp);
+        let exact = points.iter().map(|p| p.unrounded).sum::<f64>() / points.len() as f64;
+        curves.entry(who).or_default().push((steps, mean, times[times.len() / 2], exact));
+    }
+    curves
+}
+
+fn print(title: &str, curves: &BTreeMap<String, Curve>) {
+    println!(
+        "\n{title}\n\n| partitioner | steps | mean h / h_OCP | not rounded | median µs |\n|---|---|---|---|---|"
+    );
+    for (who, curve) in curves {
+        for (steps, value, time, exact) in curve {
+            println!("| {who} | {steps} | {value:.4} | {exact:.4} | {time:.0} |");
+        }
+    }
+}
+
+/// What is reached by family after 20 steps, where anything is left to be gained.
+fn by_family(points: &[Point]) {
+    println!("\n| family | scp, perimeter | scp+ascent 20 | learned 20 |\n|---|---|---|---|");
+    let families: BTreeSet<&str> = points.iter().map(|p| p.family.as_str()).collect();
+    for family in families {
+        let curves = curves(points, |p| p.family == family);
+        let at = |who: &str, steps: usize| {
+            let found = curves.get(who).and_then(|curve| curve.iter().find(|p| p.0 == steps));
+            found.map_or(f64::NAN, |p| p.1)
+        };
+        let row = [at("scp, perimeter", 0), at("scp+ascent", 20), at("learned ascent", 20)];
+        if row[0] < 0.995 {
+            println!("| {family} | {:.3} | {:.3} | {:.3} |", row[0], row[1], row[2]);
+        }
+    }
+}
+
+fn x(microseconds: f64) -> f64 {
+    let place = (microseconds / TIMES.0).ln() / (TIMES.1 / TIMES.0).ln();
+    LEFT + place.clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT)
+}
+
+fn y(value: f64) -> f64 {
+    let place = (value - VALUES.0) / (VALUES.1 - VALUES.0);
+    HEIGHT - BOTTOM - place.clamp(0.0, 1.0) * (HEIGHT - TOP - BOTTOM)
+}
+
+fn axes() -> Vec<Element> {
+    let mut elements = Vec::new();
+    for value in (90..=100).map(|percent| f64::from(percent) / 100.0) {
+        let line = format!("M{LEFT} {0}H{1}", svg::tenth(y(value)), WIDTH - RIGHT);
+        elements.push(Element::path(line).with("stroke", "#ddd"));
+        let label = Element::text_at(LEFT - 8.0, y(value) + 4.0, format!("{value:.2}"));
+        elements.push(label.with("text-anchor", "end"));
+    }
+    for (time, name) in [
+        (10.0, "10 µs"),
+        (30.0, "30 µs"),
+        (100.0, "100 µs"),
+        (300.0, "300 µs"),
+        (1000.0, "1 ms"),
+        (3000.0, "3 ms"),
+        (10_000.0, "10 ms"),
+    ] {
+        let line = format!("M{0} {TOP}V{1}", svg::tenth(x(time)), HEIGHT - BOTTOM);
+        elements.push(Element::path(line).with("stroke", "#ddd"));
+        let label = Element::text_at(x(time), HEIGHT - BOTTOM + 18.0, name);
+        elements.push(label.with("text-anchor", "middle"));
+    }
+    elements
+}
+
+fn drawn(curve: &Curve, colour: &str, name: &str, number: usize) -> Vec<Element> {
+    let mut elements = Vec::new();
+    let mut line = String::new();
+    for (k, &(steps, value, time, _)) in curve.iter().enumerate() {
+        let command = if k == 0 { 'M' } else { 'L' };
+        line += &format!("{command}{} {}", svg::tenth(x(time)), svg::tenth(y(value)));
+        let dot = Element::rect(x(time) - 3.0, y(value) - 3.0, 6.0, 6.0).with("fill", colour);
+        elements.push(dot.titled(format!("{name}, {steps} steps: {value:.4} in {time:.0} µs")));
+    }
+    elements.push(Element::path(line).with("stroke", colour).with("fill", "none"));
+    let (left, top) = (WIDTH - 430.0, HEIGHT - BOTTOM - 100.0 + 18.0 * number as f64);
+    elements.push(Element::rect(left, top - 8.0, 8.0, 8.0).with("fill", colour));
+    elements.push(Element::text_at(left + 14.0, top, name));
+    elements
+}

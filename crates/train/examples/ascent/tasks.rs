@@ -1,0 +1,143 @@
+//! Tasks of many domains, states of theirs, and the value of optimal cost partitioning there.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::partition::{Ocp, OcpConfig, Partitioner, Request, Walks};
+use planner::pddl::{Source, parse_domain, parse_problem};
+use planner::task::{Task, Value};
+use planner::translate::{TranslateOptions, translate};
+use planner::work::{Budget, SECOND};
+use serde::{Deserialize, Serialize};
+
+/// A task with the states that partitionings are made for.
+pub(crate) struct Instance {
+    pub(crate) fold: usize,
+    pub(crate) family: String,
+    pub(crate) name: String,
+    pub(crate) task: Task,
+    pub(crate) abstractions: Arc<Abstractions>,
+    pub(crate) states: Vec<Labelled>,
+}
+
+/// A state and the value of an optimal cost partitioning there, within a thousandth.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Labelled {
+    pub(crate) state: Vec<Value>,
+    pub(crate) optimum: f64,
+}
+
+/// The states of a task, as they are kept in a file.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    problem: String,
+    states: Vec<Labelled>,
+}
+
+/// How large tasks may be.
+const MOST_OPERATORS: usize = 20_000;
+const MOST_PAIRS: usize = 300_000;
+
+/// Reads a list of tasks; states with their optima are kept in the file `labels`.
+pub(crate) fn load(list: &Path, benchmarks: &Path, labels: &Path, states: usize) -> Vec<Instance> {
+    let known = std::fs::read_to_string(labels).unwrap_or_default();
+    let mut rows: Vec<Row> =
+        known.lines().map(|line| serde_json::from_str(line).expect("a row of ours")).collect();
+    let text = std::fs::read_to_string(list).expect("the list of tasks");
+    let mut instances = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let (Some(fold), Some(family), Some(problem)) = (words.next(), words.next(), words.next())
+        else {
+            continue;
+        };
+        let found = rows.iter().position(|row| row.problem == problem);
+        if found.is_some_and(|row| rows[row].states.is_empty()) {
+            continue;
+        }
+        let Some(task) = read(&benchmarks.join(problem)) else { continue };
+        let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
+        let abstractions = Abstractions::new(&task, &patterns);
+        let row = found.unwrap_or_else(|| {
+            let states = label(&task, &abstractions, states);
+            eprintln!("{problem}: {} states", states.len());
+            rows.push(Row { problem: problem.to_string(), states });
+            let lines = rows.iter().map(|row| serde_json::to_string(row).expect("plain data"));
+            std::fs::write(labels, lines.collect::<Vec<_>>().join("\n")).expect("the labels");
+            rows.len() - 1
+        });
+        let states = rows[row].states.clone();
+        if states.is_empty() {
+            continue;
+        }
+        instances.push(Instance {
+            fold: fold.parse().expect("the number of a fold"),
+            family: family.to_string(),
+            name: problem.to_string(),
+            task,
+            abstractions,
+            states,
+        });
+    }
+    instances
+}
+
+/// States of random walks whose optimum is found quickly.
+fn label(task: &Task, abstractions: &Arc<Abstractions>, count: usize) -> Vec<Labelled> {
+    let mut states: Vec<Labelled> = Vec::new();
+    if task.operators.len() > MOST_OPERATORS
+        || abstractions.num_pairs() > MOST_PAIRS
+        || abstractions.num_pairs() == 0
+    {
+        return states;
+    }
+    let mut ocp =
+        Ocp::with_config(abstractions, OcpConfig { gap: Some(1e-3), ..OcpConfig::default() });
+    let mut walks = Walks::new(task, abstractions);
+    let mut total = Budget::new(4 * SECOND);
+    for i in 0..4 * count {
+        let state = if i == 0 { task.initial.clone() } else { walks.state() };
+        let is_known = states.iter().any(|other| other.state == state);
+        if is_known || abstractions.is_dead_end(&state) {
+            continue;
+        }
+        let mut budget = total.part(SECOND);
+        let budget_of = &mut budget;
+        let request =
+            Request { state: &state, beat: None, budget: budget_of, elapsed: 0, initial: false };
+        let _ = ocp.partition(request);
+        total.spend(budget.spent());
+        let bounds = ocp.bounds();
+        if i == 0 && bounds.lower > 0.0 {
+            walks.expect(bounds.lower as u64 * abstractions.divisor());
+        }
+        if bounds.lower > 0.0 && bounds.upper < bounds.lower * 1.005 {
+            states.push(Labelled { state, optimum: bounds.upper });
+        }
+        if states.len() == count || total.is_spent() {
+            break;
+        }
+    }
+    states
+}
+
+/// The task of a problem file, whose domain has one of the usual names.
+pub(crate) fn read(problem: &Path) -> Option<Task> {
+    let stem = problem.file_stem()?.to_string_lossy();
+    let first = stem.split('-').next().unwrap_or_default();
+    let names = [
+        "domain.pddl".to_string(),
+        format!("{first}-domain.pddl"),
+        format!("{stem}-domain.pddl"),
+        format!("domain_{stem}.pddl"),
+        format!("domain-{stem}.pddl"),
+    ];
+    let beside = names.iter().map(|name| problem.with_file_name(name));
+    let above = problem.parent().map(|folder| folder.with_file_name("domain.pddl"));
+    let domain: PathBuf = beside.chain(above).find(|path| path.exists())?;
+    let (domain, problem) = (std::fs::read(domain).ok()?, std::fs::read(problem).ok()?);
+    let domain = parse_domain(Source::new("domain", &domain)).ok()?;
+    let problem = parse_problem(Source::new("problem", &problem), &domain).ok()?;
+    translate(&domain, &problem, &TranslateOptions::default()).ok()
+}

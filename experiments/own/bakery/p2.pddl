@@ -1,0 +1,5 @@
+(define (problem p2) (:domain bakery)
+  (:objects x1 x2 x3 x4 - loaf b1 b2 - bowl o1 o2 - oven h1 h2 h3 - heat c1 c2 - counter)
+  (:init (= (total-cost) 0) (raw x1) (raw x2) (raw x3) (raw x4) (clean b1) (clean b2) (next h1 h2) (next h2 h3) (hot o1 h1) (empty o1) (= (heating o1) 4) (hot o2 h1) (empty o2) (= (heating o2) 2) (wants x1 h3) (wants x2 h3) (wants x3 h3) (wants x4 h1))
+  (:goal (and (on x1 c2) (on x2 c1) (on x3 c2) (on x4 c2)))
+  (:metric minimize (total-cost)))

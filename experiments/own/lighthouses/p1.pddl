@@ -1,0 +1,5 @@
+(define (problem p1) (:domain lighthouses)
+  (:objects p1 p2 p3 p4 p5 p6 - place k1 - keeper)
+  (:init (= (total-cost) 0) (depot p1) (joined p1 p2) (= (way p1 p2) 1) (joined p2 p1) (= (way p2 p1) 1) (joined p1 p3) (= (way p1 p3) 2) (joined p3 p1) (= (way p3 p1) 2) (joined p1 p4) (= (way p1 p4) 5) (joined p4 p1) (= (way p4 p1) 5) (joined p1 p5) (= (way p1 p5) 5) (joined p5 p1) (= (way p5 p1) 5) (joined p3 p4) (= (way p3 p4) 5) (joined p4 p3) (= (way p4 p3) 5) (joined p3 p6) (= (way p3 p6) 4) (joined p6 p3) (= (way p6 p3) 4) (joined p5 p6) (= (way p5 p6) 2) (joined p6 p5) (= (way p6 p5) 2) (at k1 p6) (without k1) (dark p2) (needs-two p2) (dark p3) (needs-two p3) (dark p4) (needs-two p4) (dark p6) (needs-one p6))
+  (:goal (and (lit p2) (lit p3) (lit p4) (lit p6)))
+  (:metric minimize (total-cost)))

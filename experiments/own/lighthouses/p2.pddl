@@ -1,0 +1,5 @@
+(define (problem p2) (:domain lighthouses)
+  (:objects p1 p2 p3 p4 p5 p6 p7 p8 - place k1 k2 - keeper)
+  (:init (= (total-cost) 0) (depot p1) (joined p1 p2) (= (way p1 p2) 2) (joined p2 p1) (= (way p2 p1) 2) (joined p1 p5) (= (way p1 p5) 3) (joined p5 p1) (= (way p5 p1) 3) (joined p1 p6) (= (way p1 p6) 4) (joined p6 p1) (= (way p6 p1) 4) (joined p1 p7) (= (way p1 p7) 2) (joined p7 p1) (= (way p7 p1) 2) (joined p2 p3) (= (way p2 p3) 5) (joined p3 p2) (= (way p3 p2) 5) (joined p2 p4) (= (way p2 p4) 2) (joined p4 p2) (= (way p4 p2) 2) (joined p3 p7) (= (way p3 p7) 4) (joined p7 p3) (= (way p7 p3) 4) (joined p4 p8) (= (way p4 p8) 1) (joined p8 p4) (= (way p8 p4) 1) (joined p6 p8) (= (way p6 p8) 5) (joined p8 p6) (= (way p8 p6) 5) (at k1 p6) (without k1) (at k2 p1) (without k2) (dark p4) (needs-two p4) (dark p7) (needs-one p7) (dark p5) (needs-two p5) (dark p2) (needs-two p2) (dark p3) (needs-two p3))
+  (:goal (and (lit p4) (lit p7) (lit p5) (lit p2) (lit p3)))
+  (:metric minimize (total-cost)))
