@@ -68,7 +68,7 @@ fn measure(domain: Domain, size: usize) {
         let mut job = Job { name: problem.name, source, task, states: None };
         let sampled = sample_task(&job, &config(Labels::None), &AtomicBool::new(false)).states;
         let mut states: Vec<Vec<Value>> = sampled.into_iter().map(|s| s.values).collect();
-        let abstractions = abstractions(&job.task);
+        let abstractions = abstractions(&job.task, 2);
         count += states.len();
         for (i, labels) in [Labels::Ocp, Labels::Canonical].into_iter().enumerate() {
             let (forward, time) = label(&mut job, labels, &states);
