@@ -152,6 +152,7 @@ impl Given<'_> {
     fn is_of_projections(&self) -> bool {
         !self.heuristics().iter().any(|name| matches!(name, Name::Hmax | Name::Lmcut))
             && self.values("components").all(|kind| kind == "patterns")
+            && !self.has("auto-adds")
     }
 
     fn error(&self, message: String) -> clap::Error {
@@ -214,6 +215,7 @@ mod tests {
         --max-patterns 9                                   x    .    .     .      x      x    x      x       x      x       x
         --max-pattern-states 9                             x    .    .     .      x      x    x      x       x      x       x
         --components cartesian                             x    .    .     .      x      x    x      x       x      x       .
+        --auto-adds landmarks                              x    .    .     .      .      .    .      .       .      .       .
         --steps 3                                          .    .    .     .      .      .    .      x       .      x       .
         --gzocp-time 1s                                    .    .    .     .      .      x    .      .       .      .       .
         --model self                                       x    .    .     .      .      .    .      .       .      .       x
@@ -278,6 +280,7 @@ mod tests {
             "plan x.sas --certificate p --certificate-format veripb --heuristic hmax",
             "plan x.sas --certificate p --certificate-format veripb --heuristic lmcut",
             "plan x.sas --certificate p --certificate-format veripb --components cartesian",
+            "plan x.sas --certificate p --certificate-format veripb --auto-adds landmarks",
             "evaluate x.sas --heuristics blind --seed 3",
             "evaluate x.sas --heuristics scp --gzocp-time 1s",
             "evaluate x.sas --heuristics lcp --train-share 0.1",
