@@ -352,13 +352,17 @@ impl Ascent {
                 live.end += 1;
             }
         }
+        for &class in &self.live_classes {
+            let Live { first, end, .. } = self.live[class as usize];
+            self.live_slots[first as usize..end as usize].sort_unstable();
+        }
         for (p, tour) in self.abstractions.ids().zip(&mut self.tours) {
             tour.added = 0.0;
             tour.is_stale = true;
             let source = self.abstractions.component(p).abstract_state(state);
             tour.full = f64::from(self.abstractions.distances(p)[source as usize]);
         }
-        budget.spend(2 * work::PAIR * self.live_slots.len() as Work);
+        budget.spend(2 * work::PAIR * self.slots.len() as Work);
         true
     }
 
@@ -407,6 +411,7 @@ impl Ascent {
                 }
             }
         }
+        touched.sort_unstable();
         if rule.is_learned() {
             self.look_around(&touched);
         }
