@@ -91,7 +91,7 @@ const PREDICTS: &str = "a model that predicts shares: a --model file, shipped or
 
 /// Options that come with others but that a command has no use for at all.
 const USELESS: [(&str, &[&str]); 2] =
-    [("evaluate", &["train-share"]), ("explain", &["eager", "train-share"])];
+    [("evaluate", &["train-share"]), ("explain", &["auto-adds", "eager", "train-share"])];
 
 /// The options given to a command.
 struct Given<'a> {
@@ -287,6 +287,7 @@ mod tests {
             "evaluate x.sas --walk 7",
             "explain x.sas --seed 3",
             "explain x.sas --bounds --eager",
+            "explain x.sas --bounds --auto-adds landmarks",
             "explain x.sas --bounds --train-share 0.1",
             "explain x.sas --patterns systematic:1",
             "explain x.sas --graph g.svg --components cartesian",

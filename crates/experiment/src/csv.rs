@@ -28,13 +28,14 @@ pub(crate) fn runs(results: &Results) -> String {
     let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
     let whole = |value: Option<u64>| value.map(|v| v.to_string()).unwrap_or_default();
     type Column<'a> = (&'a str, &'a dyn Fn(&Record) -> String);
-    let columns: [Column; 12] = [
+    let columns: [Column; 13] = [
         ("configuration", &|r| r.configuration.clone()),
         ("domain", &|r| r.domain.clone()),
         ("task", &|r| r.task.clone()),
         ("status", &|r| r.status.label().to_owned()),
         ("reason", &|r| r.reason.clone().unwrap_or_default()),
         ("time_limit_s", &|r| number(r.time_limit_s)),
+        ("cpu_limit_s", &|r| whole(r.cpu_limit_s)),
         ("memory_limit_bytes", &|r| whole(r.memory_limit_bytes)),
         ("seed", &|r| whole(r.seed)),
         ("made_by", &|r| r.origin.version.clone()),

@@ -5,10 +5,10 @@
 //! Asserts that both give the same shares, and that on blocks 9-0 the exact one is at least 50
 //! times as fast.
 
-#[path = "../tests/common/mod.rs"]
-mod common;
 #[path = "../tests/common/cpu.rs"]
 mod cpu;
+#[path = "../tests/common/dense.rs"]
+mod dense;
 mod support;
 
 use std::path::{Path, PathBuf};
@@ -103,9 +103,9 @@ fn measure(problem: &Path, task: &Task) -> f64 {
     let mut error = 0.0f32;
     for state in &states[..3] {
         let rows = generator.state_rows(state);
-        let input = common::dense::Input::new(&abstractions, &rows, config.input);
+        let input = dense::Input::new(&abstractions, &rows, config.input);
         let start = seconds();
-        let alpha = common::dense::forward(&weights, &input, TokenScope::Relevant);
+        let alpha = dense::forward(&weights, &input, TokenScope::Relevant);
         dense_s += (seconds() - start) / 3.0;
         let shares = predictor.shares(state);
         for o in (0..input.operators).map(OpId::from) {

@@ -8,11 +8,18 @@
 //! instead of 74); that was before collections were judged by the perimeter saturator, which solves
 //! logistics98 prob02, prob07 and prob11 in 30 s.
 //!
-//! Then landmarks that are counted join the projections, or what was chosen, if that is clearly
+//! Then landmarks join: first those that are counted join the projections, or what was chosen, if that is clearly
 //! more again: ferry p15 to p29 take 2 to 4 s of processor time and p30 takes 11 s, where without
 //! them p17 and p19 to p30 are not solved in 30 s; freecell 9-3 takes 7 s instead of more than 15.
 //! On 29 other tasks, of `paper` and `medium`, they change no expansion; they cost half a second of
 //! work at most.
+//! Those of LM-cut at the compared states come last: over pairs the value of data-network p13 rises
+//! from 24 to 90 (its cost is 104), pathways p22 reaches f = 98 instead of 86 in 15 s, parking14
+//! 12_7-04 is solved; petri-net-alignment p03 takes 13 s instead of 9.
+//!
+//! What did not pay: growing a collection in the same ways once more during the search, at states
+//! whose values no longer rise. The values there do rise, by up to twice, but 19 growths on 48
+//! unsolved tasks solved none in 12 s, and the search reached a lower bound in 9 of them.
 
 use std::collections::HashSet;
 use std::sync::Arc;

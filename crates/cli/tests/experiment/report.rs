@@ -243,6 +243,35 @@ fn the_readme_says_what_the_committed_results_say() {
     assert_eq!(refused, 0, "all of classical PDDL is accepted");
     says(format!("`auto` solves {solved} in the same 30 s"));
 
+    // What the table of committed results says of components and of harder tasks.
+    let notes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/README.md");
+    let notes = std::fs::read_to_string(notes).unwrap();
+    let medium = records("medium/runs.jsonl");
+    let of =
+        |text: &str| assert!(notes.contains(text), "experiments/README.md does not say {text}");
+    let ended = |r: &&Value| r["status"] == "solved" || r["status"] == "unsolvable";
+    of(&format!("{} of {}", medium.iter().filter(ended).count(), medium.len()));
+    let theirs = records("medium/imported.jsonl");
+    let theirs: Vec<&Value> = theirs.iter().filter(ended).collect();
+    let is_ours = |r: &&Value| medium.iter().filter(ended).any(|own| own["task"] == r["task"]);
+    assert!(theirs.iter().all(is_ours), "all of them among ours");
+    of(&format!("Scorpion's recommended configuration {}, all of them among ours", theirs.len()));
+    let components = records("components/runs.jsonl");
+    let counts = |ferry: bool| {
+        let of_set = |r: &&Value| (r["domain"] == "paper: ferry") == ferry;
+        let names = ["pairs", "+ landmarks", "+ patterns", "+ Cartesian", "all"];
+        let count = |name: &str| {
+            let runs = components.iter().filter(|r| r["configuration"] == name);
+            runs.filter(of_set).filter(ended).count().to_string()
+        };
+        names.map(count).join(", ")
+    };
+    of(&format!(
+        "{} of `medium`'s 118 tasks and {} of 30 ferry tasks",
+        counts(false),
+        counts(true)
+    ));
+
     let certificates =
         ["../certificates/paper.jsonl", "../certificates/wide.jsonl"].map(records).concat();
     assert!(certificates.iter().all(|r| r["verified"] == true && r["status"] == "solved"));

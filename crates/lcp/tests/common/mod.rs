@@ -1,3 +1,8 @@
-//! What several test and benchmark programs of this crate share.
+//! What several tests of this crate share.
 
+pub(crate) mod brute_force;
 pub(crate) mod dense;
+pub(crate) mod example;
+pub(crate) mod naive_distances;
+pub(crate) mod pddl;
+pub(crate) mod tasks;

@@ -2,7 +2,7 @@
 //! that of allocations needs one of its own.
 
 mod admissible;
-#[path = "../common/all.rs"]
+#[path = "../common/mod.rs"]
 mod common;
 mod exact;
 mod features;

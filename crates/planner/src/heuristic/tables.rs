@@ -435,9 +435,11 @@ impl TableStore {
         let is_landmark = |p: &PatternId| {
             matches!(self.abstractions.component(*p).shape(), ComponentShape::Landmark(_))
         };
-        let (landmarks, others) = others.into_iter().partition(is_landmark);
+        let (landmarks, others): (Vec<PatternId>, _) = others.into_iter().partition(is_landmark);
         self.ranks.others = others;
-        self.ranks.landmarks = Landmarks::new(&self.abstractions, landmarks);
+        if self.ranks.landmarks.ids != landmarks {
+            self.ranks.landmarks = Landmarks::new(&self.abstractions, landmarks);
+        }
     }
 
     /// The number of parts a unit has.

@@ -1,8 +1,8 @@
 //! Saturated cost partitioning, improved by ascent.
 //!
 //! A greedy order gives each projection what the state's distance needs of what others have left
-//! (the perimeter saturator), which is quick and mostly good; a few steps of ascent (ascent.rs) from near its shares make up for much of what the
-//! order did wrong.
+//! (the perimeter saturator), which is quick and mostly good; a few steps of ascent (ascent/) from
+//! near its shares make up for much of what the order did wrong.
 //! The better of the two is returned, so no value is below that of the saturated partitioning.
 //! Every state begins anew: unlike ascent from where the last one ended, the result is a function
 //! of the state and of how ties of the order fall (but for [`ImprovedConfig::sparing`]).

@@ -1,7 +1,7 @@
 //! Cost partitioning by Lagrangian ascent.
 //!
 //! Climbs towards the optimal cost partitioning of a state by exponentiated subgradient steps
-//! (ascent.rs), from the previous state's shares, from uniform ones or from given weights.
+//! (ascent/), from the previous state's shares, from uniform ones or from given weights.
 //! Anytime: whatever the number of steps, the result is a cost partitioning.
 //! Stops early when its certificate says that no partitioning has a value that rounds to more,
 //! or none that exceeds the bound to beat.

@@ -39,6 +39,22 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// The domain of a benchmark's problem file, which has one of the usual names.
+pub fn domain_of(problem: &Path) -> Option<PathBuf> {
+    let stem = problem.file_stem()?.to_string_lossy();
+    let first = stem.split('-').next().unwrap_or_default();
+    let names = [
+        "domain.pddl".to_string(),
+        format!("{first}-domain.pddl"),
+        format!("{stem}-domain.pddl"),
+        format!("domain_{stem}.pddl"),
+        format!("domain-{stem}.pddl"),
+    ];
+    let beside = names.iter().map(|name| problem.with_file_name(name));
+    let above = problem.parent().map(|folder| folder.with_file_name("domain.pddl"));
+    beside.chain(above).find(|path| path.exists())
+}
+
 /// Fails unless a text is the one in a file, below the file's header between two lines `---`.
 ///
 /// With `UPDATE_SNAPSHOTS` set, the text is written instead.

@@ -1,12 +1,13 @@
 //! Tasks of many domains, states of theirs, and the value of optimal cost partitioning there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::{Ocp, OcpConfig, Partitioner, Request, Walks};
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::{Task, Value};
+use planner::testing::domain_of;
 use planner::translate::{TranslateOptions, translate};
 use planner::work::{Budget, SECOND};
 use serde::{Deserialize, Serialize};
@@ -124,18 +125,7 @@ fn label(task: &Task, abstractions: &Arc<Abstractions>, count: usize) -> Vec<Lab
 
 /// The task of a problem file, whose domain has one of the usual names.
 pub(crate) fn read(problem: &Path) -> Option<Task> {
-    let stem = problem.file_stem()?.to_string_lossy();
-    let first = stem.split('-').next().unwrap_or_default();
-    let names = [
-        "domain.pddl".to_string(),
-        format!("{first}-domain.pddl"),
-        format!("{stem}-domain.pddl"),
-        format!("domain_{stem}.pddl"),
-        format!("domain-{stem}.pddl"),
-    ];
-    let beside = names.iter().map(|name| problem.with_file_name(name));
-    let above = problem.parent().map(|folder| folder.with_file_name("domain.pddl"));
-    let domain: PathBuf = beside.chain(above).find(|path| path.exists())?;
+    let domain = domain_of(problem)?;
     let (domain, problem) = (std::fs::read(domain).ok()?, std::fs::read(problem).ok()?);
     let domain = parse_domain(Source::new("domain", &domain)).ok()?;
     let problem = parse_problem(Source::new("problem", &problem), &domain).ok()?;

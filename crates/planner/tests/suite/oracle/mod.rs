@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::Task;
-use planner::testing::shared;
+use planner::testing::{domain_of, shared};
 use planner::translate::{TranslateError, TranslateOptions, translate};
 
 const ROWS: &str = "SCORPION_ROWS";
@@ -84,7 +84,7 @@ pub(crate) fn solved(config: &str) -> Vec<Row> {
 ///
 /// `SCORPION_ROWS=all` asks for every row, `SCORPION_ROWS=PART` for those with a part of a
 /// problem's path, for example `SCORPION_ROWS=logistics cargo test --release -p planner --test
-/// scorpion -- --nocapture`.
+/// suite scorpion -- --nocapture`.
 pub(crate) fn chosen_rows(config: &str, is_quick: impl Fn(&Row) -> bool) -> Vec<Row> {
     let asked = std::env::var(ROWS).ok();
     let is_chosen = |row: &Row| match asked.as_deref() {
@@ -119,19 +119,7 @@ pub(crate) fn task(problem: &Path) -> Task {
 
 /// The task of a problem file, whose domain has one of the usual names.
 pub(crate) fn translated(problem: &Path) -> Result<Task, TranslateError> {
-    let stem = problem.file_stem().expect("problems are files").to_string_lossy();
-    let first = stem.split('-').next().unwrap_or_default();
-    let names = [
-        "domain.pddl".to_string(),
-        format!("{first}-domain.pddl"),
-        format!("{stem}-domain.pddl"),
-        format!("domain_{stem}.pddl"),
-        format!("domain-{stem}.pddl"),
-    ];
-    let beside = names.iter().map(|name| problem.with_file_name(name));
-    let above = problem.parent().map(|folder| folder.with_file_name("domain.pddl"));
-    let mut candidates = beside.chain(above);
-    let domain = candidates.find(|path| path.exists()).expect("has a domain");
+    let domain = domain_of(problem).expect("has a domain");
     let source = |path: &Path| {
         let text = std::fs::read(path).expect("the tasks are there");
         Source::new(path.display().to_string(), &text)
