@@ -15,7 +15,7 @@ use planner::partition::{
     Uniform, saturate,
 };
 use planner::pddl::{Source, parse_domain, parse_problem};
-use planner::task::{Cost, Task};
+use planner::task::{Cost, OpId, Task};
 use planner::testing::{StateSpace, random_task};
 use planner::translate::{TranslateOptions, translate};
 use planner::work::Budget;
@@ -128,6 +128,24 @@ proptest! {
         let abstractions = Abstractions::of(&task, found);
         let together = EveryState::new(Ocp::new(&abstractions)).evaluate(&task.initial);
         prop_assert!(together >= Estimate::AtLeast(h), "{together:?} {h}");
+    }
+
+    /// A state that some path reaches without a landmark is before it: bookkeeping along paths would
+    /// know of no landmark that the state itself does not tell of.
+    #[test]
+    fn landmarks_not_met_on_some_path_are_ahead(seed: u64) {
+        let task = random_task(seed);
+        let budget = &mut Budget::unlimited();
+        for component in cut_abstractions(&task, [&task.initial[..]], &CutConfig::default(), budget) {
+            let mut without = task.clone();
+            let operators = component.relevant_operators();
+            let mut op = (0..).map(OpId);
+            without.operators.retain(|_| !operators.contains(&op.next().expect("there is no end")));
+            let before = component.abstract_state(&task.initial);
+            for (state, _) in StateSpace::new(&without).reachable() {
+                prop_assert_eq!(component.abstract_state(state), before);
+            }
+        }
     }
 
     /// Every transition of the task has its image, and every goal is one.

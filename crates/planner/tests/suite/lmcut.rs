@@ -8,6 +8,7 @@ use planner::heuristic::{Estimate, HMax, Heuristic, LmCut};
 use planner::task::{Cost, OpId, Task, Variable};
 use planner::testing::{StateSpace, random_adl_task, random_task, rng, shared};
 use rand::RngExt;
+use rand::seq::SliceRandom;
 
 fn is_admissible(estimate: Estimate, h_star: Option<Cost>) -> bool {
     match (estimate, h_star) {
@@ -61,6 +62,28 @@ fn check(task: &Task, costs: Option<&[Cost]>, what: &str) -> usize {
     count
 }
 
+/// Checks values that begin with landmarks of states before: every state, in an order of its own and
+/// along walks; how often the value from scratch is beaten, and how often it beats.
+fn check_sequences(task: &Task, seed: u64, what: &str) -> [usize; 2] {
+    let space = StateSpace::new(task);
+    let (mut lmcut, mut fresh) = (LmCut::new(task), LmCut::new(task));
+    let mut rng = rng(seed);
+    let mut order: Vec<usize> = (0..space.states.len()).collect();
+    order.shuffle(&mut rng);
+    let mut counts = [0; 2];
+    for i in (0..space.states.len()).chain(order) {
+        let (state, h_star) = (&space.states[i], space.distances[i]);
+        let value = lmcut.evaluate(state);
+        assert!(is_admissible(value, h_star), "{what}, {state:?}: {value:?}, h* is {h_star:?}");
+        let alone = fresh.value(state, None);
+        let is_dead_end = |estimate| estimate == Estimate::DeadEnd;
+        assert_eq!(is_dead_end(value), is_dead_end(alone), "{what}, {state:?}");
+        counts[0] += usize::from(value > alone);
+        counts[1] += usize::from(value < alone);
+    }
+    counts
+}
+
 /// Without the operators of a landmark there is no plan.
 fn check_landmarks(task: &Task, what: &str) {
     let mut lmcut = LmCut::new(task);
@@ -94,6 +117,23 @@ fn random_tasks() {
     }
     println!("{landmarks} landmarks");
     assert!(landmarks > 10_000, "{landmarks}");
+}
+
+#[test]
+fn landmarks_of_states_before() {
+    let mut counts = [0; 2];
+    for seed in 0..200 {
+        for (task, kind) in [(random_task(seed), "plain"), (random_adl_task(seed), "adl")] {
+            let given = task.variables.iter().filter(|v| v.derived.is_none());
+            if given.map(Variable::domain_size).fold(1, usize::saturating_mul) > 600 {
+                continue;
+            }
+            let found = check_sequences(&task, seed, &format!("{kind}, seed {seed}"));
+            counts.iter_mut().zip(found).for_each(|(count, more)| *count += more);
+        }
+    }
+    println!("larger and smaller than from scratch: {counts:?}");
+    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
 }
 
 #[test]

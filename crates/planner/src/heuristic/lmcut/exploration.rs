@@ -196,9 +196,37 @@ impl Exploration {
         Some(self.costs[relaxed.goal as usize]).filter(|&cost| cost != NONE)
     }
 
-    /// Computes h^max and supporters from a state.
-    pub(super) fn explore(&mut self, relaxed: &Relaxed, state: &[Value]) {
+    /// Takes note of a state's facts.
+    pub(super) fn set_state(&mut self, relaxed: &Relaxed, state: &[Value]) {
         relaxed.facts_of(state, &mut self.facts);
+    }
+
+    /// The facts of the state.
+    pub(super) fn facts(&self) -> &[u32] {
+        &self.facts
+    }
+
+    /// The actions of the last cut, and a set of facts that no other action leads out of and that
+    /// the goal is not in: who is there needs one of them.
+    pub(super) fn last_cut(&self) -> (&[u32], &[u64]) {
+        (&self.cut, &self.before.0)
+    }
+
+    /// Takes the cost of a cut found elsewhere from its actions, before h^max is computed.
+    pub(super) fn pay_for(&mut self, relaxed: &Relaxed, cut: &[u32], paid: u32) {
+        for &a in cut {
+            let cost = &mut self.action_costs[a as usize];
+            *cost -= paid;
+            if *cost == 0 {
+                count_free(&relaxed.effects, a as usize, &mut self.free_achievers);
+            }
+        }
+        self.steps += cut.len() as u64;
+        self.changed.extend_from_slice(cut);
+    }
+
+    /// Computes h^max and supporters from the state.
+    pub(super) fn explore(&mut self, relaxed: &Relaxed) {
         self.open_pre.copy_from_slice(&self.num_pre);
         self.costs.fill(NONE);
         self.bits.copy_from_slice(&relaxed.only_bits);

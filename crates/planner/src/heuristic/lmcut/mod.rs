@@ -20,6 +20,11 @@
 //! larger of both.
 //! Axioms are actions without cost, and default values of derived variables count as reached.
 //!
+//! In a search, values begin with landmarks of states evaluated before ([`recent`]): most of a
+//! state's landmarks are its neighbours', too.
+//! Such a value may be larger or smaller than one from scratch, and depends on what was evaluated
+//! before.
+//!
 //! Cost per landmark: linear in the facts reached and in the actions that they support, which
 //! are bits of the fact and so are found without looking at other actions ([`exploration`]).
 //! No allocation per state.
@@ -27,10 +32,12 @@
 mod components;
 mod exploration;
 mod queue;
+mod recent;
 mod relaxed;
 
 pub use components::{CutConfig, cut_abstractions};
 use exploration::Exploration;
+use recent::Recent;
 use relaxed::Relaxed;
 
 use super::hmax::HMax;
@@ -50,6 +57,7 @@ pub struct LmCut {
     /// The operators' own costs, by action.
     own_costs: Vec<u32>,
     exploration: Exploration,
+    recent: Recent,
     /// For certificates.
     h_max: HMax,
     written: RecentFacts,
@@ -64,7 +72,8 @@ impl LmCut {
         let mut exploration = Exploration::new(&relaxed);
         exploration.set_costs(&relaxed, |a| own_costs[a]);
         let (h_max, written) = (HMax::new(task), RecentFacts::default());
-        LmCut { relaxed, own_costs, exploration, h_max, written }
+        let recent = Recent::new(&relaxed);
+        LmCut { relaxed, own_costs, exploration, recent, h_max, written }
     }
 
     /// The value of a state, for the operators' own costs or for others.
@@ -99,32 +108,34 @@ impl LmCut {
         &mut self,
         state: &[Value],
         costs: Option<&[Cost]>,
-        found: Option<Found<'_>>,
+        mut found: Option<Found<'_>>,
     ) -> Option<[Cost; 2]> {
         let LmCut { relaxed, own_costs, exploration, .. } = self;
-        match costs {
-            None => {
-                let values = sum_of_cuts(relaxed, exploration, state, found);
-                exploration.restore_costs(relaxed, own_costs);
-                values
-            }
-            Some(costs) => {
-                exploration.set_costs(relaxed, |a| relaxed.cost(a, |o| costs[o]));
-                let values = sum_of_cuts(relaxed, exploration, state, found);
-                exploration.set_costs(relaxed, |a| own_costs[a]);
-                values
-            }
+        exploration.set_state(relaxed, state);
+        if let Some(costs) = costs {
+            exploration.set_costs(relaxed, |a| relaxed.cost(a, |o| costs[o]));
         }
+        let values = find_cuts(relaxed, exploration, |exploration, cost| {
+            if let Some(found) = &mut found {
+                found(exploration.landmark(relaxed), cost);
+            }
+        });
+        match costs {
+            None => exploration.restore_costs(relaxed, own_costs),
+            Some(_) => exploration.set_costs(relaxed, |a| own_costs[a]),
+        }
+        values
     }
 }
 
-fn sum_of_cuts(
+/// Finds landmarks of the exploration's state as long as h^max is not 0; h^max before the first, and
+/// the sum of their costs.
+fn find_cuts(
     relaxed: &Relaxed,
     exploration: &mut Exploration,
-    state: &[Value],
-    mut found: Option<Found<'_>>,
+    mut found: impl FnMut(&mut Exploration, Cost),
 ) -> Option<[Cost; 2]> {
-    exploration.explore(relaxed, state);
+    exploration.explore(relaxed);
     let first = exploration.h_max(relaxed)?;
     let (mut h_max, mut sum) = (first, 0);
     while h_max > 0 {
@@ -132,9 +143,7 @@ fn sum_of_cuts(
         exploration.cut(relaxed);
         let cost = exploration.pay(relaxed);
         sum += cost;
-        if let Some(found) = &mut found {
-            found(exploration.landmark(relaxed), cost);
-        }
+        found(exploration, cost);
         exploration.repair(relaxed);
         h_max = exploration.h_max(relaxed).expect("what was reached stays reached");
     }
@@ -142,8 +151,27 @@ fn sum_of_cuts(
 }
 
 impl Heuristic for LmCut {
+    /// Begins with landmarks of states evaluated before, where enough of them hold.
+    ///
+    /// Actions that share a cost begin from scratch.
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
-        self.value(state, None)
+        if self.relaxed.shares {
+            return self.value(state, None);
+        }
+        let LmCut { relaxed, own_costs, exploration, recent, .. } = self;
+        exploration.set_state(relaxed, state);
+        let shared = recent.pay(relaxed, exploration);
+        if shared.is_none() {
+            recent.begin();
+        }
+        exploration.explore(relaxed);
+        let found = find_cuts(relaxed, exploration, |exploration, cost| {
+            if shared.is_none() {
+                recent.push(exploration, cost);
+            }
+        });
+        exploration.restore_costs(relaxed, own_costs);
+        found.map_or(Estimate::DeadEnd, |[_, sum]| Estimate::AtLeast(shared.unwrap_or(0) + sum))
     }
 
     /// For each landmark a table: 0 for facts that can be reached without it, its cost for others.
