@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use lcp::auto::AutoConfig;
+use lcp::learning::LearningConfig;
 use lcp::model::{Model, ModelError, shipped_model};
 use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
@@ -30,6 +31,8 @@ pub(crate) enum ModelSource {
     Shipped,
     /// The rule of learned ascent, the same for all domains.
     Ascent,
+    /// There is none.
+    None,
 }
 
 impl FromStr for ModelSource {
@@ -40,6 +43,7 @@ impl FromStr for ModelSource {
             "self" => ModelSource::SelfTrained,
             "shipped" => ModelSource::Shipped,
             "ascent" => ModelSource::Ascent,
+            "none" => ModelSource::None,
             file => ModelSource::File(file.into()),
         })
     }
@@ -67,9 +71,9 @@ impl From<Competition> for Softmax {
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct LearnedArgs {
     /// The network: `ascent`, a rule for steps that is the same for all domains, a model file,
-    /// `shipped` for the model of the task's domain, or `self` to train one on the task [default:
-    /// ascent for lcp; for auto a shipped model, else self]
-    #[arg(long, value_name = "FILE|ascent|shipped|self")]
+    /// `shipped` for the model of the task's domain, `self` to train one on the task, or `none`
+    /// for auto [default: ascent for lcp, none for auto]
+    #[arg(long, value_name = "FILE|ascent|shipped|self|none")]
     pub(crate) model: Option<ModelSource>,
     /// Train the model of `lcp` further on the task itself before the search
     #[arg(long)]
@@ -106,6 +110,7 @@ impl LearnedArgs {
             ModelSource::SelfTrained => "self".to_string(),
             ModelSource::Shipped => "shipped".to_string(),
             ModelSource::Ascent => "ascent".to_string(),
+            ModelSource::None => "none".to_string(),
         })
     }
 
@@ -157,7 +162,7 @@ impl LearnedArgs {
     fn find_model(&self, task: &Task) -> anyhow::Result<Option<Model>> {
         Ok(match &self.model {
             Some(ModelSource::File(path)) => Some(load_model(path, task)?),
-            Some(ModelSource::SelfTrained | ModelSource::Ascent) => None,
+            Some(ModelSource::SelfTrained | ModelSource::Ascent | ModelSource::None) => None,
             Some(ModelSource::Shipped) => Some(shipped_model(task).ok_or_else(|| {
                 let message = "no model of this domain is shipped: use --model ascent";
                 Failure::new(Exit::Input, message.to_string())
@@ -172,11 +177,12 @@ impl LearnedArgs {
         task: &Task,
         resources: &Resources,
     ) -> anyhow::Result<AutoConfig> {
-        let model = self.find_model(task)?;
         let memory_limit = memory_limit(resources);
         let usual = AutoConfig::default();
         let ascent = self.model == Some(ModelSource::Ascent);
-        let learning = usual.learning.filter(|_| !ascent);
+        let has_network = self.model.is_some() && !ascent && self.model != Some(ModelSource::None);
+        let model = if has_network { self.find_model(task)? } else { None };
+        let learning = has_network.then(LearningConfig::default);
         Ok(AutoConfig { model, ascent, learning, memory_limit, seed: self.seed, ..usual })
     }
 

@@ -31,7 +31,7 @@ const USED_BY: [(&str, &[Name]); 15] = [
 /// Options that a command has a use for only under a condition on others: command, options, whether
 /// the condition holds, and what it asks for.
 type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
-const CONDITIONS: [Condition; 12] = [
+const CONDITIONS: [Condition; 14] = [
     (
         "plan",
         &["train-share"],
@@ -44,6 +44,8 @@ const CONDITIONS: [Condition; 12] = [
         |given| given.is_random(),
         "a model that is trained: --model self",
     ),
+    ("plan", &["model"], |given| given.has_model(), HAS_MODEL),
+    ("evaluate", &["model"], |given| given.has_model(), HAS_MODEL),
     ("plan", &["softmax"], |given| given.predicts(), PREDICTS),
     ("evaluate", &["softmax"], |given| given.predicts(), PREDICTS),
     ("plan", &["certificate-format"], |given| given.has("certificate"), "a --certificate to write"),
@@ -88,6 +90,9 @@ const CONDITIONS: [Condition; 12] = [
 
 /// What has shares.
 const PREDICTS: &str = "a model that predicts shares: a --model file, shipped or self";
+
+/// What needs something learned.
+const HAS_MODEL: &str = "something learned for lcp: only auto goes without";
 
 /// Options that come with others but that a command has no use for at all.
 const USELESS: [(&str, &[&str]); 2] =
@@ -136,10 +141,18 @@ impl Given<'_> {
         }
     }
 
-    /// Whether there is anything random: `auto` always, `lcp` if it trains.
+    /// Whether there is anything random: a network that is trained on the task, which `auto` may do
+    /// with any.
     fn is_random(&self) -> bool {
-        let trains = self.value("model") == Some("self") || self.has("continue-training");
-        self.heuristics().contains(&Auto) || trains
+        let model = self.value("model");
+        let is_network = model.is_some_and(|model| !["ascent", "none"].contains(&model));
+        let trains = model == Some("self") || self.has("continue-training");
+        trains || is_network && self.heuristics().contains(&Auto)
+    }
+
+    /// Whether there is something learned wherever it is needed.
+    fn has_model(&self) -> bool {
+        self.value("model") != Some("none") || !self.heuristics().contains(&Lcp)
     }
 
     /// Whether `lcp` predicts shares: not if it climbs.
@@ -219,6 +232,7 @@ mod tests {
         --steps 3                                          .    .    .     .      .      .    .      x       .      x       .
         --gzocp-time 1s                                    .    .    .     .      .      x    .      .       .      .       .
         --model self                                       x    .    .     .      .      .    .      .       .      .       x
+        --model none                                       x    .    .     .      .      .    .      .       .      .       .
         --continue-training                                .    .    .     .      .      .    .      .       .      .       x
         --refine 2                                         .    .    .     .      .      .    .      .       .      .       x
         --softmax paper --model self                       .    .    .     .      .      .    .      .       .      .       x
@@ -275,6 +289,9 @@ mod tests {
             "plan x.sas --heuristic lcp --model m --train-share 0.1 --time-limit 1s",
             "plan x.sas --heuristic lcp --model m --seed 3",
             "plan x.sas --heuristic lcp --use stored --eager",
+            "plan x.sas --seed 3",
+            "plan x.sas --model ascent --seed 3",
+            "evaluate x.sas --heuristics auto,lcp --model none",
             "plan x.sas --certificate-format veripb",
             "plan x.sas --certified --certificate-format veripb",
             "plan x.sas --certificate p --certificate-format veripb --heuristic hmax",

@@ -72,7 +72,7 @@ fn generated(folder: &Path, domain: &str, size: &str) -> PathBuf {
 fn runs_repeat_to_the_last_expansion() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = [
-        ("blocks", "14", &[][..]),
+        ("blocks", "14", &["--model", "shipped"][..]),
         ("ferry", "12", &[]),
         ("logistics", "14", &[]),
         // Learns on the way.

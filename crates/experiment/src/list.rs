@@ -110,6 +110,9 @@ pub(crate) fn list(experiment: &Experiment) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
+/// What `--model` takes besides files.
+const NOT_FILES: [&str; 4] = ["ascent", "shipped", "self", "none"];
+
 /// The model file among the arguments; `self` asks for a model made on the spot.
 fn model_argument(arguments: &[String]) -> Option<&Path> {
     let joined = arguments.iter().find_map(|argument| argument.strip_prefix("--model="));
@@ -117,7 +120,7 @@ fn model_argument(arguments: &[String]) -> Option<&Path> {
         let position = arguments.iter().position(|argument| argument == "--model")?;
         arguments.get(position + 1).map(String::as_str)
     };
-    joined.or_else(apart).filter(|&model| model != "self").map(Path::new)
+    joined.or_else(apart).filter(|model| !NOT_FILES.contains(model)).map(Path::new)
 }
 
 /// Whether the model file that a run needs, if any, is there.
@@ -259,7 +262,9 @@ mod tests {
         };
         assert_eq!(model(&["--model", "a/b"]), Some("a/b".into()));
         assert_eq!(model(&["--model=a/b", "--seed", "1"]), Some("a/b".into()));
-        assert_eq!(model(&["--model", "self"]), None);
+        for name in NOT_FILES {
+            assert_eq!(model(&["--model", name]), None);
+        }
         assert_eq!(model(&["--heuristic", "scp"]), None);
     }
 

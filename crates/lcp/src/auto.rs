@@ -1,9 +1,10 @@
-//! The strategy of `auto`: a portfolio of partitioners, and learning beside it.
+//! The strategy of `auto`: a portfolio of partitioners, and learning beside it if asked for.
 //!
-//! Saturated cost partitioning, Lagrangian ascent from where the last one ended, optimal cost
-//! partitioning, and ascent from a network's prediction compete ([`Portfolio`]).
-//! The network comes from a model of the task's domain, or is trained while the search runs
-//! ([`Learning`]).
+//! Saturated cost partitioning, Lagrangian ascent from where the last one ended and optimal cost
+//! partitioning compete ([`Portfolio`]); on request so do ascent by the learned rule, or ascent from
+//! the prediction of a network, which comes from a model of the task's domain or is trained while
+//! the search runs ([`Learning`]).
+//! The figures of `experiments/learned.toml` say why nothing learned is there unasked.
 //!
 //! Nothing here can make the search wrong: every source yields a checked cost partitioning.
 
@@ -24,7 +25,7 @@ use crate::predict::Predictor;
 /// The settings of `auto`.
 #[derive(Clone, Debug)]
 pub struct AutoConfig {
-    /// A model of the task's domain; without one a network is trained on the task.
+    /// A model of the task's domain, for learning; without one a network is trained on the task.
     pub model: Option<Model>,
     /// Whether learned ascent from saturated shares is one of the sources.
     pub ascent: bool,
@@ -55,7 +56,7 @@ impl Default for AutoConfig {
             steps: 100,
             refine: 25,
             portfolio: PortfolioConfig::default(),
-            learning: Some(LearningConfig::default()),
+            learning: None,
             seed: 2011,
         }
     }

@@ -33,8 +33,7 @@ fn auto<'t>(
     abstractions: &Arc<Abstractions>,
     stronger: &'t Cell<usize>,
 ) -> Box<dyn Heuristic + 't> {
-    let auto =
-        Auto::new(task, abstractions, AutoConfig { learning: None, ..AutoConfig::default() });
+    let auto = Auto::new(task, abstractions, AutoConfig::default());
     let config = ComponentsConfig { gain: 0.0, least_steps: 0.0, ..ComponentsConfig::default() };
     let stored = StoredConfig::default();
     let before = abstractions.components().len();
