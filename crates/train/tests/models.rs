@@ -125,6 +125,13 @@ fn tables_of_test_states() {
             assert_eq!(rows(section, domain)[0].last(), Some(&expected), "{domain}{suffix}");
         }
     }
+    let (_, section) = readme.split_once("### Other graphs and L").unwrap();
+    for entry in std::fs::read_dir(folder().join("curves/published-rest")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let expected = format!("{:.3}", figure(&name, "model"));
+        assert_eq!(rows(section, &name)[0].last(), Some(&expected), "{name}");
+    }
 }
 
 #[test]
@@ -156,6 +163,7 @@ fn tables_of_learning_curves() {
     let readme = readme();
     let sections = [
         ("published", "## Training as published", 3),
+        ("published-rest", "### Other graphs and L", 3),
         ("canonical", "### Canonical labels", 1),
         ("canonical-1e-4", "A second difference", 1),
     ];
@@ -184,5 +192,5 @@ fn tables_of_learning_curves() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 14);
+    assert_eq!(checked, 25);
 }
