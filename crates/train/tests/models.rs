@@ -215,5 +215,5 @@ fn tables_of_learning_curves() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 25);
+    assert_eq!(checked, 26);
 }
