@@ -125,6 +125,36 @@ fn tables_of_test_states() {
             assert_eq!(rows(section, domain)[0].last(), Some(&expected), "{domain}{suffix}");
         }
     }
+    let (_, section) = readme.split_once("### Other graphs and L").unwrap();
+    for entry in std::fs::read_dir(folder().join("curves/published-rest")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let expected = format!("{:.3}", figure(&name, "model"));
+        assert_eq!(rows(section, &name)[0].last(), Some(&expected), "{name}");
+    }
+}
+
+/// The learning track's models are those of its table.
+#[test]
+fn models_of_the_learning_track() {
+    let readme = readme();
+    let (_, track) = readme.split_once("## The learning track of IPC 2023").unwrap();
+    let mut found = 0;
+    for entry in std::fs::read_dir(folder().join("learning")).unwrap() {
+        let path = entry.unwrap().path();
+        let domain = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let model = Model::load(&path).unwrap();
+        let expected = [
+            format!("{} ({})", model.provenance.states, model.provenance.tasks),
+            model.validation["epochs"].to_string(),
+            format!("{:.0} s", model.validation["seconds"]),
+        ];
+        assert_eq!(rows(track, &domain)[0][1..4], expected, "{domain}");
+        assert!(model.provenance.settings.contains_key(TRAINED_ON), "{domain}");
+        assert!(model.provenance.settings.contains_key(VALIDATED_ON), "{domain}");
+        found += 1;
+    }
+    assert_eq!(found, 10);
 }
 
 #[test]
@@ -156,6 +186,7 @@ fn tables_of_learning_curves() {
     let readme = readme();
     let sections = [
         ("published", "## Training as published", 3),
+        ("published-rest", "### Other graphs and L", 3),
         ("canonical", "### Canonical labels", 1),
         ("canonical-1e-4", "A second difference", 1),
     ];
@@ -184,5 +215,5 @@ fn tables_of_learning_curves() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 14);
+    assert_eq!(checked, 26);
 }
