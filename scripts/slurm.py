@@ -38,8 +38,8 @@ CONFIGURATIONS = {
     "scp": ["--heuristic", "scp"],
     "lagrangian": ["--heuristic", "lagrangian"],
     "auto": [],
-    "auto-2": ["--seed", "2"],
-    "auto-3": ["--seed", "3"],
+    "auto-2": ["--model", "self", "--seed", "2"],
+    "auto-3": ["--model", "self", "--seed", "3"],
     "scp-stored": ["--heuristic", "scp", "--use", "stored"],
 }
 

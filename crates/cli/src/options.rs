@@ -31,7 +31,7 @@ const USED_BY: [(&str, &[Name]); 15] = [
 /// Options that a command has a use for only under a condition on others: command, options, whether
 /// the condition holds, and what it asks for.
 type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
-const CONDITIONS: [Condition; 14] = [
+const CONDITIONS: [Condition; 15] = [
     (
         "plan",
         &["train-share"],
@@ -46,6 +46,7 @@ const CONDITIONS: [Condition; 14] = [
     ),
     ("plan", &["model"], |given| given.has_model(), HAS_MODEL),
     ("evaluate", &["model"], |given| given.has_model(), HAS_MODEL),
+    ("explain", &["model"], |given| given.has_model(), HAS_MODEL),
     ("plan", &["softmax"], |given| given.predicts(), PREDICTS),
     ("evaluate", &["softmax"], |given| given.predicts(), PREDICTS),
     ("plan", &["certificate-format"], |given| given.has("certificate"), "a --certificate to write"),
@@ -292,6 +293,7 @@ mod tests {
             "plan x.sas --seed 3",
             "plan x.sas --model ascent --seed 3",
             "evaluate x.sas --heuristics auto,lcp --model none",
+            "explain x.sas --bounds --model none",
             "plan x.sas --certificate-format veripb",
             "plan x.sas --certified --certificate-format veripb",
             "plan x.sas --certificate p --certificate-format veripb --heuristic hmax",
