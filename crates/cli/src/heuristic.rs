@@ -332,7 +332,7 @@ impl HeuristicOptions {
                 self.place(both, Use::Stored, memory_limit)
             }
             Name::Lcp => {
-                let sparing = self.usage != Some(Use::Stored) && !self.learned.eager;
+                let sparing = !self.learned.eager;
                 let learned = self.learned.partitioner(task, &abstractions, resources, sparing)?;
                 if self.learned.eager {
                     return Ok(Box::new(EveryState::new(learned)));
@@ -351,8 +351,7 @@ impl HeuristicOptions {
         let usual = ImprovedConfig::default();
         let steps = self.steps.unwrap_or(usual.steps);
         let max_bytes = partitioner_bytes(memory_limit);
-        let sparing = self.usage != Some(Use::Stored);
-        let config = ImprovedConfig { steps, max_bytes, sparing, ..usual };
+        let config = ImprovedConfig { steps, max_bytes, sparing: true, ..usual };
         self.place_lazily(Improved::new(abstractions, config), true, memory_limit)
     }
 
