@@ -4,7 +4,7 @@
 //! partitioning compete ([`Portfolio`]); on request so do ascent by the learned rule, or ascent from
 //! the prediction of a network, which comes from a model of the task's domain or is trained while
 //! the search runs ([`Learning`]).
-//! The figures of `experiments/learned.toml` say why nothing learned is there unasked.
+//! `experiments/README.md` has the figures that say why nothing learned is there unasked.
 //!
 //! Nothing here can make the search wrong: every source yields a checked cost partitioning.
 
