@@ -180,7 +180,7 @@ impl LearnedArgs {
         let memory_limit = memory_limit(resources);
         let usual = AutoConfig::default();
         let ascent = self.model == Some(ModelSource::Ascent);
-        let has_network = self.model.is_some() && !ascent && self.model != Some(ModelSource::None);
+        let has_network = !matches!(self.model, None | Some(ModelSource::None)) && !ascent;
         let model = if has_network { self.find_model(task)? } else { None };
         let learning = has_network.then(LearningConfig::default);
         Ok(AutoConfig { model, ascent, learning, memory_limit, seed: self.seed, ..usual })
