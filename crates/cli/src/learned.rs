@@ -221,3 +221,22 @@ fn model_failure(path: &std::path::Path, error: &ModelError) -> anyhow::Error {
     };
     Failure::new(Exit::Input, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Experiments know which models are files that must be there.
+    #[test]
+    fn experiments_know_the_names_that_are_no_files() {
+        for name in experiment::MODEL_NAMES {
+            let model: ModelSource = name.parse().unwrap();
+            assert!(!matches!(model, ModelSource::File(_)), "{name}");
+        }
+        let usage = clap::Command::new("plan");
+        let usage = <LearnedArgs as clap::Args>::augment_args(usage);
+        let model = usage.get_arguments().find(|a| a.get_long() == Some("model")).unwrap();
+        let shown = model.get_value_names().unwrap()[0].replace("FILE|", "");
+        assert_eq!(shown.split('|').collect::<Vec<_>>(), experiment::MODEL_NAMES);
+    }
+}

@@ -28,7 +28,7 @@ mod statistics;
 pub mod units;
 
 pub use config::{Experiment, Limits};
-pub use list::{Run, TaskFile, domain_file_names, find_domain_file};
+pub use list::{MODEL_NAMES, Run, TaskFile, domain_file_names, find_domain_file};
 pub use machine::Program;
 pub use numbers::Numbers;
 pub use results::{Record, Status};

@@ -110,8 +110,8 @@ pub(crate) fn list(experiment: &Experiment) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// What `--model` takes besides files.
-const NOT_FILES: [&str; 4] = ["ascent", "shipped", "self", "none"];
+/// What `--model` of the program takes besides files.
+pub const MODEL_NAMES: [&str; 4] = ["ascent", "shipped", "self", "none"];
 
 /// The model file among the arguments; `self` asks for a model made on the spot.
 fn model_argument(arguments: &[String]) -> Option<&Path> {
@@ -120,7 +120,7 @@ fn model_argument(arguments: &[String]) -> Option<&Path> {
         let position = arguments.iter().position(|argument| argument == "--model")?;
         arguments.get(position + 1).map(String::as_str)
     };
-    joined.or_else(apart).filter(|model| !NOT_FILES.contains(model)).map(Path::new)
+    joined.or_else(apart).filter(|model| !MODEL_NAMES.contains(model)).map(Path::new)
 }
 
 /// Whether the model file that a run needs, if any, is there.
@@ -262,7 +262,7 @@ mod tests {
         };
         assert_eq!(model(&["--model", "a/b"]), Some("a/b".into()));
         assert_eq!(model(&["--model=a/b", "--seed", "1"]), Some("a/b".into()));
-        for name in NOT_FILES {
+        for name in MODEL_NAMES {
             assert_eq!(model(&["--model", name]), None);
         }
         assert_eq!(model(&["--heuristic", "scp"]), None);

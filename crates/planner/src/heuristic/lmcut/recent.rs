@@ -12,15 +12,15 @@
 
 use super::exploration::Exploration;
 use super::relaxed::Relaxed;
+use crate::csr::Csr;
 use crate::task::Cost;
 
 /// The landmarks of one state.
 #[derive(Clone, Debug, Default)]
 struct Cuts {
-    /// By cut: its cost, where its actions end, and the facts before it, as words.
+    /// By cut: its cost, its actions, and the facts before it, as words.
     costs: Vec<u32>,
-    ends: Vec<u32>,
-    actions: Vec<u32>,
+    actions: Csr<u32>,
     before: Vec<u64>,
     /// The sum of costs.
     total: Cost,
@@ -29,7 +29,6 @@ struct Cuts {
 impl Cuts {
     fn clear(&mut self) {
         self.costs.clear();
-        self.ends.clear();
         self.actions.clear();
         self.before.clear();
         self.total = 0;
@@ -37,8 +36,7 @@ impl Cuts {
 
     fn push(&mut self, cost: Cost, actions: &[u32], before: &[u64]) {
         self.costs.push(cost as u32);
-        self.actions.extend_from_slice(actions);
-        self.ends.push(self.actions.len() as u32);
+        self.actions.push(actions.iter().copied());
         self.before.extend_from_slice(before);
         self.total += cost;
     }
@@ -88,9 +86,7 @@ impl Recent {
             return None;
         }
         for i in cuts.held(&self.facts) {
-            let start = if i == 0 { 0 } else { cuts.ends[i - 1] as usize };
-            let actions = &cuts.actions[start..cuts.ends[i] as usize];
-            exploration.pay_for(relaxed, actions, cuts.costs[i]);
+            exploration.pay_for(relaxed, cuts.actions.row(i), cuts.costs[i]);
         }
         Some(sum)
     }
