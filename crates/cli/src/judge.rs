@@ -31,6 +31,10 @@ pub(crate) struct Args {
     /// Who competes for an operator's cost
     #[arg(long, value_enum, default_value_t = Competition::Masked, value_name = "WHO")]
     softmax: Competition,
+    /// Take a second look: also the means after N steps of ascent from the prediction (more where
+    /// they pay) and from the saturated partitioning
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    refine: usize,
     /// Write one JSON object per model to FILE, or to standard output with `-`, instead of a table
     #[arg(long, value_name = "FILE")]
     json: Option<Output>,
@@ -40,7 +44,8 @@ const EXAMPLES: &str = "\
 Examples:
   apportion generate blocks --size 11-14 --count 8 --seed 99 -o test/blocks
   apportion sample test/blocks -o test.samples --states both --per-task 20 --seed 99
-  apportion judge runs/blocks/model.safetensors --states test.samples";
+  apportion judge runs/blocks/model.safetensors --states test.samples
+  apportion judge runs/blocks/model.safetensors --states test.samples --refine 10";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = args.json.as_ref().unwrap_or(&Output::Stdout);
@@ -55,10 +60,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut text = String::new();
     if args.json.is_none() {
-        text += "h / h_OCP     scp  uniform  within 1 %  states  unseen   model\n";
+        let refined = if args.refine > 0 { "  refined  scp refined" } else { "" };
+        text +=
+            &format!("h / h_OCP     scp  uniform{refined}  within 1 %  states  unseen   model\n");
     }
     for (path, model) in args.models.iter().zip(&models) {
-        let judgement = judge(model, &tasks, args.softmax.into())
+        let judgement = judge(model, &tasks, args.softmax.into(), args.refine)
             .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))?;
         if args.json.is_some() {
             let sampling: Vec<_> = headers.iter().map(|header| &header.config).collect();
@@ -66,8 +73,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let line = json!({ "model": name, "sampling": sampling, "h_over_h_ocp": judgement });
             text += &format!("{line}\n");
         } else {
+            let refined = judgement.refined.as_ref();
+            let refined = refined.map_or(String::new(), |means| {
+                format!("  {:7.4}  {:11.4}", means.model, means.scp)
+            });
             text += &format!(
-                "{:9.4} {:7.4}  {:7.4}  {:10.2}  {:6}  {:7}  {}\n",
+                "{:9.4} {:7.4}  {:7.4}{refined}  {:10.2}  {:6}  {:7}  {}\n",
                 judgement.model,
                 judgement.scp,
                 judgement.uniform,

@@ -78,8 +78,8 @@ pub(crate) struct LearnedArgs {
     /// Train the model of `lcp` further on the task itself before the search
     #[arg(long)]
     pub(crate) continue_training: bool,
-    /// Steps of `lcp` for a state: of learned ascent, or of Lagrangian ascent from the prediction of
-    /// a model [default: 25; 0 with a model]
+    /// Steps of `lcp` for a state: of learned ascent, from saturated shares, or from the
+    /// prediction of a model [default: 25; 0 with a model]
     #[arg(long, value_name = "N")]
     pub(crate) refine: Option<usize>,
     /// Who competes for an operator's cost
@@ -183,7 +183,8 @@ impl LearnedArgs {
         let has_network = !matches!(self.model, None | Some(ModelSource::None)) && !ascent;
         let model = if has_network { self.find_model(task)? } else { None };
         let learning = has_network.then(LearningConfig::default);
-        Ok(AutoConfig { model, ascent, learning, memory_limit, seed: self.seed, ..usual })
+        let rule = if ascent { StepRule::trained() } else { StepRule::PLAIN };
+        Ok(AutoConfig { model, rule, learning, memory_limit, seed: self.seed, ..usual })
     }
 
     /// A share of what fits into the time limit, counted so that runs can be repeated.

@@ -251,7 +251,13 @@ fn statistics_tell_where_memory_and_time_of_the_heuristic_went() {
         let seconds = |key: &str| result[key].as_f64().unwrap();
         assert!(seconds("partition_s") > 0.0 && seconds("distances_s") > 0.0, "{result}");
         assert!(seconds("partition_s") + seconds("distances_s") <= seconds("search_s"), "{result}");
+        assert_eq!(seconds("features_s") + seconds("network_s"), 0.0, "{result}");
     }
+    let learned = ["lcp", "--model", "self", "--time-limit", "5s"];
+    let result = json(&run_in(folder.path(), &[&plan[..], &learned].concat()));
+    let [all, features, network] =
+        ["partition_s", "features_s", "network_s"].map(|key| result[key].as_f64().unwrap());
+    assert!(features > 0.0 && network > 0.0 && features + network <= all, "{result}");
 }
 
 /// Where components that were asked for do not exist, the plan is the same, and a note says why.

@@ -1,19 +1,21 @@
 //! The strategy of `auto`: a portfolio of partitioners, and learning beside it if asked for.
 //!
 //! Saturated cost partitioning, Lagrangian ascent from where the last one ended and optimal cost
-//! partitioning compete ([`Portfolio`]); on request so do ascent by the learned rule, or ascent from
-//! the prediction of a network, which comes from a model of the task's domain or is trained while
-//! the search runs ([`Learning`]).
+//! partitioning compete ([`Portfolio`]).
+//! On request ascent goes by the learned rule, or ascent from the prediction of a network competes,
+//! too, which comes from a model of the task's domain or is trained while the search runs
+//! ([`Learning`]).
 //! `experiments/README.md` has the figures that say why nothing learned is there unasked.
 //!
 //! Nothing here can make the search wrong: every source yields a checked cost partitioning.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use planner::abstraction::Abstractions;
 use planner::partition::{
-    CostPartitioning, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp, OcpConfig,
-    Partitioner, Portfolio, PortfolioConfig, Request, Saturated, Start, StepRule,
+    CostPartitioning, Lagrangian, LagrangianConfig, LearningTime, Ocp, OcpConfig, Partitioner,
+    Portfolio, PortfolioConfig, Request, Saturated, Start, StepRule,
 };
 use planner::task::Task;
 
@@ -27,8 +29,8 @@ use crate::predict::Predictor;
 pub struct AutoConfig {
     /// A model of the task's domain, for learning; without one a network is trained on the task.
     pub model: Option<Model>,
-    /// Whether learned ascent from saturated shares is one of the sources.
-    pub ascent: bool,
+    /// How steps of ascent from the last partitioning are made.
+    pub rule: StepRule,
     /// Bytes that predictions may keep, and that ascents may keep.
     pub memory_limit: usize,
     /// Tasks whose projections take more than this part of the memory limit are left to saturated
@@ -50,7 +52,7 @@ impl Default for AutoConfig {
     fn default() -> AutoConfig {
         AutoConfig {
             model: None,
-            ascent: false,
+            rule: StepRule::PLAIN,
             memory_limit: 512 << 20,
             large: 2,
             steps: 100,
@@ -68,6 +70,7 @@ pub struct Auto<'t> {
     learning: Option<Learning<'t>>,
     refine: usize,
     max_bytes: usize,
+    training: Duration,
 }
 
 impl<'t> Auto<'t> {
@@ -75,7 +78,8 @@ impl<'t> Auto<'t> {
     pub fn new(task: &'t Task, abstractions: &Arc<Abstractions>, config: AutoConfig) -> Auto<'t> {
         let max_bytes = config.memory_limit / 4;
         let is_large = abstractions.memory_bytes() > config.memory_limit / config.large;
-        let ascent = LagrangianConfig { steps: config.steps, start: Start::Previous, max_bytes };
+        let AutoConfig { steps, rule, .. } = config;
+        let ascent = LagrangianConfig { steps, rule, start: Start::Previous, max_bytes };
         let mut auto = Auto {
             portfolio: Portfolio::new(abstractions, config.portfolio)
                 .with(Saturated::new(abstractions))
@@ -83,12 +87,8 @@ impl<'t> Auto<'t> {
             learning: None,
             refine: config.refine,
             max_bytes,
+            training: Duration::ZERO,
         };
-        if config.ascent {
-            let usual = ImprovedConfig::default();
-            let improved = ImprovedConfig { rule: StepRule::trained(), max_bytes, ..usual };
-            auto.portfolio.add(Improved::new(abstractions, improved));
-        }
         if is_large {
             return auto;
         }
@@ -129,9 +129,13 @@ impl Partitioner for Auto<'_> {
         let Request { state, beat, budget, elapsed, initial } = request;
         // What learning takes is not taken from the others.
         let mut own = budget.part(budget.left());
-        let learning = self.learning.as_mut();
-        if let Some(predictor) = learning.and_then(|l| l.advance(state, elapsed, budget)) {
-            self.use_network(predictor);
+        if let Some(learning) = &mut self.learning {
+            let started = Instant::now();
+            let learned = learning.advance(state, elapsed, budget);
+            self.training += started.elapsed();
+            if let Some(predictor) = learned {
+                self.use_network(predictor);
+            }
         }
         let found =
             self.portfolio.partition(Request { state, beat, budget: &mut own, elapsed, initial });
@@ -141,5 +145,9 @@ impl Partitioner for Auto<'_> {
 
     fn memory_bytes(&self) -> usize {
         self.portfolio.memory_bytes()
+    }
+
+    fn learning_time(&self) -> LearningTime {
+        LearningTime { training: self.training, ..self.portfolio.learning_time() }
     }
 }

@@ -102,7 +102,7 @@ pub fn go_on<'t, P: Partitioner + 't>(
     stored: StoredConfig,
 ) -> Box<dyn Heuristic + 't> {
     match with_more_components(task, first.abstractions(), config, stored) {
-        Some(second) => Box::new(second),
+        Some(second) => Box::new(second.after(&first)),
         None => Box::new(first),
     }
 }

@@ -1,14 +1,15 @@
 //! The learned partitioner of search: predict, optionally climb from the prediction.
 //!
 //! Without refinement this is the paper's h^LCP.
-//! With it, a few steps of Lagrangian ascent begin at the predicted shares instead of at equal
-//! ones, which is most of the way.
+//! With it, a few steps of ascent by the learned rule begin at the predicted shares: a second look,
+//! with the distances that the prediction leads to.
 
 use std::sync::Arc;
 
 use planner::abstraction::Abstractions;
 use planner::partition::{
-    CostPartitioning, Lagrangian, LagrangianConfig, Partitioner, Request, Start,
+    CostPartitioning, Lagrangian, LagrangianConfig, LearningTime, Partitioner, Request, Start,
+    StepRule,
 };
 use planner::task::Cost;
 
@@ -23,9 +24,9 @@ pub struct Learned {
 impl Learned {
     /// Predictions with `refine` steps of ascent each, which keeps at most `max_bytes`.
     pub fn new(predictor: Predictor, refine: usize, max_bytes: usize) -> Learned {
-        let config = LagrangianConfig { steps: refine, start: Start::Uniform, max_bytes };
-        let ascent = || Lagrangian::new(predictor.abstractions(), config);
-        let refinement = (refine > 0).then(ascent);
+        let rule = StepRule::trained();
+        let config = LagrangianConfig { steps: refine, rule, start: Start::Uniform, max_bytes };
+        let refinement = (refine > 0).then(|| Lagrangian::new(predictor.abstractions(), config));
         Learned { predictor, refinement }
     }
 }
@@ -57,5 +58,9 @@ impl Partitioner for Learned {
     fn memory_bytes(&self) -> usize {
         let refinement = self.refinement.as_ref().map_or(0, Lagrangian::memory_bytes);
         self.predictor.bytes() + refinement
+    }
+
+    fn learning_time(&self) -> LearningTime {
+        self.predictor.time()
     }
 }

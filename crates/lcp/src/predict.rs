@@ -5,9 +5,10 @@
 //! Whatever the network says, [`CostPartitioning`] makes an admissible partitioning of it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use planner::abstraction::{Abstractions, Pattern};
-use planner::partition::CostPartitioning;
+use planner::partition::{CostPartitioning, LearningTime};
 use planner::task::{OpId, Task, Value};
 use planner::work::Work;
 use rustc_hash::FxHashMap;
@@ -196,6 +197,7 @@ pub struct Predictor {
     scores: Vec<f32>,
     shares: Vec<f32>,
     work: Work,
+    time: LearningTime,
 }
 
 impl Predictor {
@@ -241,6 +243,7 @@ impl Predictor {
             scores: Vec::new(),
             shares: vec![0.0; abstractions.num_pairs()],
             work: 0,
+            time: LearningTime::default(),
         }
     }
 
@@ -254,6 +257,11 @@ impl Predictor {
         std::mem::take(&mut self.work) + self.inference.take_multiplications() / PER_UNIT
     }
 
+    /// The time for features and network so far.
+    pub fn time(&self) -> LearningTime {
+        self.time
+    }
+
     /// The share of its operator's cost that each pair receives in a state.
     pub fn shares(&mut self, state: &[Value]) -> &[f32] {
         let bytes = 4 * self.tokens.len() + Predictor::ENTRY_BYTES * self.known.len();
@@ -263,7 +271,9 @@ impl Predictor {
         self.find_tokens(state);
         self.work += TOKEN * self.token.len() as Work;
         let positions = &self.places.positions;
+        let started = Instant::now();
         self.inference.score(positions, &mut self.token, &mut self.scores);
+        self.time.network += started.elapsed();
         if let (Some(prior), Some(gain)) = (&mut self.prior, self.inference.weights().prior_gain())
         {
             self.places.add_prior(prior.of_state(state), gain, &mut self.scores);
@@ -321,7 +331,10 @@ impl Predictor {
     #[cold]
     fn compute_tokens(&mut self, state: &[Value]) {
         let abstractions = &self.abstractions;
+        let started = Instant::now();
         let rows = self.features.state_rows(state);
+        self.time.features += started.elapsed();
+        let started = Instant::now();
         // The rows of this state are complete, but older row numbers may have become invalid.
         if rows.generation() != self.generation {
             self.generation = rows.generation();
@@ -340,6 +353,7 @@ impl Predictor {
             self.inference.attend_pattern(rows.row_table(), &mut self.tokens[start..]);
             self.known.insert((p.0, rank), start as u32);
         }
+        self.time.network += started.elapsed();
     }
 }
 

@@ -6,9 +6,12 @@
 use std::collections::BTreeSet;
 
 use lcp::model::{Model, ModelError};
+use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::training::bound::value_of;
-use planner::partition::{PartitionScratch, Partitioner, Saturated, Uniform};
+use planner::partition::{
+    Improved, ImprovedConfig, PartitionScratch, Partitioner, Saturated, StepRule, Uniform,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 use thiserror::Error;
@@ -33,6 +36,20 @@ pub struct Judgement {
     pub within_a_percent: f64,
     /// Whether the model says which states it saw; if so, none of them is among these.
     pub proved_unseen: bool,
+    /// After steps of ascent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refined: Option<Refined>,
+}
+
+/// A second look: means of h / h_OCP after steps of learned ascent.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Refined {
+    /// The number of steps.
+    pub steps: usize,
+    /// From the model's prediction; where steps go on raising the bound, there are more of them.
+    pub model: f64,
+    /// From the saturated partitioning.
+    pub scp: f64,
 }
 
 /// Why a model cannot be judged.
@@ -69,11 +86,12 @@ pub fn leave_out_seen(model: &Model, tasks: &mut [TaskStates]) {
     }
 }
 
-/// Judges a model.
+/// Judges a model, with `steps` > 0 also after so many steps of ascent.
 pub fn judge(
     model: &Model,
     tasks: &[TaskStates],
     softmax: Softmax,
+    steps: usize,
 ) -> Result<Judgement, JudgeError> {
     let hashes: BTreeSet<u64> = tasks.par_iter().flat_map_iter(TaskStates::state_hashes).collect();
     let mut proved_unseen = true;
@@ -87,10 +105,10 @@ pub fn judge(
             return Err(JudgeError::Seen { count, how });
         }
     }
-    let of_tasks: Result<Vec<Vec<[f64; 3]>>, JudgeError> =
-        tasks.par_iter().map(|task| ratios(model, task, softmax)).collect();
+    let of_tasks: Result<Vec<Vec<Ratios>>, JudgeError> =
+        tasks.par_iter().map(|task| ratios(model, task, softmax, steps)).collect();
     let of_tasks = of_tasks?;
-    let ratios: Vec<[f64; 3]> = of_tasks.concat();
+    let ratios: Vec<Ratios> = of_tasks.concat();
     if ratios.is_empty() {
         return Err(JudgeError::NoStates);
     }
@@ -104,6 +122,7 @@ pub fn judge(
         uniform: mean(2),
         within_a_percent: near as f64 / ratios.len() as f64,
         proved_unseen,
+        refined: (steps > 0).then(|| Refined { steps, model: mean(3), scp: mean(4) }),
     })
 }
 
@@ -113,25 +132,45 @@ fn listed(list: &str) -> impl Iterator<Item = u64> {
     digits.filter_map(|hash| u64::from_str_radix(std::str::from_utf8(hash).ok()?, 16).ok())
 }
 
-/// h / h_OCP of the model, of saturated and of uniform partitioning at each state of a task.
-fn ratios(model: &Model, task: &TaskStates, softmax: Softmax) -> Result<Vec<[f64; 3]>, JudgeError> {
+/// h / h_OCP at a state of the prediction, of saturated and of uniform partitioning, and after steps
+/// of ascent from the first two.
+type Ratios = [f64; 5];
+
+/// The ratios at each state of a task; without steps the last two are 0.
+fn ratios(
+    model: &Model,
+    task: &TaskStates,
+    softmax: Softmax,
+    steps: usize,
+) -> Result<Vec<Ratios>, JudgeError> {
     let TaskStates { name, task, abstractions, states } = task;
     model.check_task(task).map_err(|error| JudgeError::Model { task: name.clone(), error })?;
-    let mut predictor = Predictor::new(task, abstractions, model, softmax, MEMORY_LIMIT);
-    let (mut saturated, mut uniform) = (Saturated::new(abstractions), Uniform::new(abstractions));
+    let learned = |steps| {
+        let predictor = Predictor::new(task, abstractions, model, softmax, MEMORY_LIMIT);
+        Learned::new(predictor, steps, MEMORY_LIMIT)
+    };
+    let mut partitioners: Vec<Box<dyn Partitioner>> = vec![
+        Box::new(learned(0)),
+        Box::new(Saturated::new(abstractions)),
+        Box::new(Uniform::new(abstractions)),
+    ];
+    if steps > 0 {
+        let rule = StepRule::trained();
+        let config = ImprovedConfig { steps, rule, ..ImprovedConfig::default() };
+        partitioners.push(Box::new(learned(steps)));
+        partitioners.push(Box::new(Improved::new(abstractions, config)));
+    }
     let mut scratch = PartitionScratch::default();
-    let mut ratios = Vec::new();
+    let mut rows = Vec::new();
     for state in states {
         let Some(optimum) = state.h_ocp.filter(|h| *h > 0.0) else { continue };
-        let partitionings = [
-            Some(predictor.predict(&state.values)),
-            saturated.best_for(&state.values),
-            uniform.best_for(&state.values),
-        ];
-        ratios.push(partitionings.map(|partitioning| {
-            let h = partitioning.and_then(|p| value_of(&p, &state.values, &mut scratch));
-            h.unwrap_or(0.0) / optimum
-        }));
+        let mut row = [0.0; 5];
+        for (ratio, partitioner) in row.iter_mut().zip(&mut partitioners) {
+            let found = partitioner.best_for(&state.values);
+            let h = found.and_then(|found| value_of(&found, &state.values, &mut scratch));
+            *ratio = h.unwrap_or(0.0) / optimum;
+        }
+        rows.push(row);
     }
-    Ok(ratios)
+    Ok(rows)
 }

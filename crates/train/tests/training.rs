@@ -19,7 +19,7 @@ use rand::SeedableRng;
 use train::dataset::tasks::{TaskStates, load_samples, load_states, load_tasks};
 use train::dataset::{Dataset, Header, Writer};
 use train::generate::Random;
-use train::judge::{judge, leave_out_seen};
+use train::judge::{Judgement, judge, leave_out_seen};
 use train::sample::{Labels, SampleConfig, StateSource, sample, solver};
 use train::training::config::TrainConfig;
 use train::training::{EpochMetrics, Event, Inputs, Origin, TrainError, train};
@@ -203,23 +203,28 @@ fn a_model_is_judged_on_states_that_it_never_saw() {
     let (model, _) = run(&samples, short(2), "run");
     let (training, validation) = samples.load();
     for (tasks, how) in [(training, "trained on"), (validation, "chosen by")] {
-        let error = judge(&model, &tasks, Softmax::Masked).unwrap_err().to_string();
+        let error = judge(&model, &tasks, Softmax::Masked, 0).unwrap_err().to_string();
         assert!(error.contains(how), "{error}");
     }
     let test = sampled(samples.folder.path(), "test", &[6], StateSource::Both);
     let (_, tasks) = load_samples(&[test]).unwrap();
-    let judgement = judge(&model, &tasks, Softmax::Masked).unwrap();
+    let judgement = judge(&model, &tasks, Softmax::Masked, 0).unwrap();
     assert!(judgement.proved_unseen && judgement.states >= 6, "{judgement:?}");
     assert!(judgement.scp > 0.0 && judgement.scp <= 1.0 && judgement.model <= 1.0);
+    let refined = judge(&model, &tasks, Softmax::Masked, 25).unwrap();
+    assert_eq!(Judgement { refined: None, ..refined.clone() }, judgement);
+    let refined = refined.refined.unwrap();
+    assert!(refined.model > judgement.model && refined.model <= 1.001, "{refined:?}");
+    assert!(refined.scp >= judgement.scp && refined.scp <= 1.001, "{refined:?}");
     let (training, _) = samples.load();
     let mut both: Vec<TaskStates> = training.into_iter().chain(tasks).collect();
-    assert!(judge(&model, &both, Softmax::Masked).is_err());
+    assert!(judge(&model, &both, Softmax::Masked, 0).is_err());
     leave_out_seen(&model, &mut both);
-    assert_eq!(judge(&model, &both, Softmax::Masked).unwrap(), judgement);
+    assert_eq!(judge(&model, &both, Softmax::Masked, 0).unwrap(), judgement);
     let tasks = both;
     let mut silent = model.clone();
     silent.provenance.settings.clear();
-    assert!(!judge(&silent, &tasks, Softmax::Masked).unwrap().proved_unseen);
+    assert!(!judge(&silent, &tasks, Softmax::Masked, 0).unwrap().proved_unseen);
 }
 
 #[test]

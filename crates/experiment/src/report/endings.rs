@@ -12,6 +12,7 @@ const WHOLE: &str = "total_s";
 
 /// Times that are reported only where they were spent.
 const CERTIFICATES: [&str; 2] = ["certificate_s", "verify_s"];
+const LEARNING: [&str; 3] = ["training_s", "features_s", "network_s"];
 
 /// The section on time and memory.
 pub(crate) fn time_and_memory(results: &Results) -> Section {
@@ -72,17 +73,17 @@ fn is_spent(results: &Results, name: &str) -> bool {
 
 /// Parts of the time that some planner reports: figures that end in `_s`, in the order of the work.
 fn time_parts(results: &Results) -> Vec<String> {
+    let rare = [&LEARNING[..], &CERTIFICATES].concat();
     let names: BTreeSet<&String> = results
         .all()
         .filter(|record| record.result.contains_key(WHOLE))
         .flat_map(|record| record.result.keys())
         .filter(|name| name.ends_with("_s") && *name != WHOLE && *name != "cpu_s")
-        // Not every experiment has certificates.
-        .filter(|name| !CERTIFICATES.contains(&name.as_str()) || is_spent(results, name))
+        // Not every experiment has certificates, or learns.
+        .filter(|name| !rare.contains(&name.as_str()) || is_spent(results, name))
         .collect();
-    let [writing, checking] = CERTIFICATES;
-    let first = ["translate_s", "preprocess_s", "search_s", "partition_s", "distances_s"];
-    let first = [&first[..], &[writing, checking]].concat();
+    let first = ["translate_s", "preprocess_s", "search_s", "partition_s"];
+    let first = [&first[..], &LEARNING, &["distances_s"], &CERTIFICATES].concat();
     let rank = |name: &str| first.iter().position(|&other| other == name).unwrap_or(first.len());
     let mut parts: Vec<String> = names.into_iter().cloned().collect();
     parts.sort_by_key(|name| rank(name));

@@ -151,11 +151,27 @@ pub struct HeuristicStatistics {
     pub partitioner_bytes: usize,
     /// Seconds spent predicting or computing partitions.
     pub partition_s: f64,
-    /// Seconds spent computing goal distances for them.
+    /// Of these, seconds spent training on the task, on features of states, and in networks.
+    pub training_s: f64,
+    /// See `training_s`.
+    pub features_s: f64,
+    /// See `training_s`.
+    pub network_s: f64,
+    /// Seconds spent computing goal distances for partitions.
     pub distances_s: f64,
 }
 
 impl HeuristicStatistics {
+    /// Adds what was done before by a heuristic whose place this one took.
+    pub(crate) fn add_earlier(&mut self, earlier: &HeuristicStatistics) {
+        self.partitions_computed += earlier.partitions_computed;
+        self.partition_s += earlier.partition_s;
+        self.training_s += earlier.training_s;
+        self.features_s += earlier.features_s;
+        self.network_s += earlier.network_s;
+        self.distances_s += earlier.distances_s;
+    }
+
     /// Bytes held in all.
     pub fn memory_bytes(&self) -> usize {
         self.transition_bytes + self.table_bytes + self.partitioner_bytes

@@ -55,6 +55,8 @@ pub struct Stored<P> {
     evaluated: u64,
     evaluated_at_growth: u64,
     written: Written,
+    /// What a store whose place this one took has done.
+    earlier: HeuristicStatistics,
 }
 
 impl<P: Partitioner> Stored<P> {
@@ -73,7 +75,13 @@ impl<P: Partitioner> Stored<P> {
             evaluated: 0,
             evaluated_at_growth: 0,
             written: Written::default(),
+            earlier: HeuristicStatistics::default(),
         }
+    }
+
+    /// Counts what was done by a store whose place this one takes.
+    pub fn after<Q: Partitioner>(self, first: &Stored<Q>) -> Stored<P> {
+        Stored { earlier: first.statistics(), ..self }
     }
 
     /// The components that costs are divided among.
@@ -197,6 +205,8 @@ impl<P: Partitioner> Heuristic for Stored<P> {
     }
 
     fn statistics(&self) -> HeuristicStatistics {
-        self.workshop.statistics(Some(&self.store))
+        let mut statistics = self.workshop.statistics(Some(&self.store));
+        statistics.add_earlier(&self.earlier);
+        statistics
     }
 }

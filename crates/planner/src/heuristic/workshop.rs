@@ -87,6 +87,7 @@ impl<P: Partitioner> Workshop<P> {
     }
 
     pub(super) fn statistics(&self, tables: Option<&TableStore>) -> HeuristicStatistics {
+        let learning = self.partitioner.learning_time();
         HeuristicStatistics {
             patterns: self.abstractions().len(),
             partitions: tables.map_or(0, TableStore::len),
@@ -95,6 +96,9 @@ impl<P: Partitioner> Workshop<P> {
             table_bytes: tables.map_or(0, TableStore::memory_bytes),
             partitioner_bytes: self.partitioner.memory_bytes(),
             partition_s: self.partition_time.as_secs_f64(),
+            training_s: learning.training.as_secs_f64(),
+            features_s: learning.features.as_secs_f64(),
+            network_s: learning.network.as_secs_f64(),
             distances_s: self.distances_time.as_secs_f64(),
         }
     }

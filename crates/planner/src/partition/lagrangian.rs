@@ -1,6 +1,6 @@
 //! Cost partitioning by Lagrangian ascent.
 //!
-//! Climbs towards the optimal cost partitioning of a state by exponentiated subgradient steps
+//! Climbs towards the optimal cost partitioning of a state by steps of the plain or the learned rule
 //! (ascent/), from the previous state's shares, from uniform ones or from given weights.
 //! Anytime: whatever the number of steps, the result is a cost partitioning.
 //! Stops early when its certificate says that no partitioning has a value that rounds to more,
@@ -17,11 +17,13 @@ use crate::task::{Cost, OpId};
 use crate::work::{self, Work};
 
 /// How the ascent runs.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct LagrangianConfig {
     /// The number of steps for one state; more, up to [`LagrangianConfig::MOST`] times as many,
     /// as long as they keep raising the value.
     pub steps: usize,
+    /// How steps are made.
+    pub rule: StepRule,
     /// Where the ascent for a state begins.
     pub start: Start,
     /// The most bytes of what is known of abstract states, kept for the next state that has them.
@@ -46,7 +48,12 @@ impl LagrangianConfig {
 
 impl Default for LagrangianConfig {
     fn default() -> LagrangianConfig {
-        LagrangianConfig { steps: 100, start: Start::Previous, max_bytes: MEMORY_LIMIT }
+        LagrangianConfig {
+            steps: 100,
+            rule: StepRule::PLAIN,
+            start: Start::Previous,
+            max_bytes: MEMORY_LIMIT,
+        }
     }
 }
 
@@ -104,7 +111,7 @@ impl Lagrangian {
         let mut next_look = FIRST_LOOK;
         let mut last = self.ascent.bounds().lower;
         for step in 1..=LagrangianConfig::MOST * self.config.steps {
-            self.ascent.step(&StepRule::PLAIN);
+            self.ascent.step(&self.config.rule);
             self.steps += 1;
             budget.spend(self.ascent.take_work());
             let is_late = budget.is_spent();

@@ -29,7 +29,9 @@ mod walks;
 
 use thiserror::Error;
 
+use std::ops::Add;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, LabelId, PatternId};
 use crate::estimate::Estimate;
@@ -72,6 +74,29 @@ pub struct Request<'a> {
     pub initial: bool,
 }
 
+/// What learning takes of the time for partitionings, for statistics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LearningTime {
+    /// Training on the task.
+    pub training: Duration,
+    /// Finding the features of states.
+    pub features: Duration,
+    /// What the network makes of them.
+    pub network: Duration,
+}
+
+impl Add for LearningTime {
+    type Output = LearningTime;
+
+    fn add(self, other: LearningTime) -> LearningTime {
+        LearningTime {
+            training: self.training + other.training,
+            features: self.features + other.features,
+            network: self.network + other.network,
+        }
+    }
+}
+
 /// Makes partitionings for states.
 pub trait Partitioner {
     /// The name on the command line.
@@ -107,6 +132,11 @@ pub trait Partitioner {
     fn memory_bytes(&self) -> usize {
         0
     }
+
+    /// The time that learning has taken so far.
+    fn learning_time(&self) -> LearningTime {
+        LearningTime::default()
+    }
 }
 
 impl<P: Partitioner + ?Sized> Partitioner for Box<P> {
@@ -132,6 +162,10 @@ impl<P: Partitioner + ?Sized> Partitioner for Box<P> {
 
     fn memory_bytes(&self) -> usize {
         (**self).memory_bytes()
+    }
+
+    fn learning_time(&self) -> LearningTime {
+        (**self).learning_time()
     }
 }
 

@@ -6,10 +6,11 @@
 //! The order in which they were added counts where a search begins, where each in turn tries to
 //! beat the others, and breaks ties, so the cheapest should be first.
 
+use std::ops::Add;
 use std::sync::Arc;
 
 use super::policy::{Policy, PortfolioConfig};
-use super::{CostPartitioning, PartitionScratch, Partitioner, Request};
+use super::{CostPartitioning, LearningTime, PartitionScratch, Partitioner, Request};
 use crate::abstraction::Abstractions;
 use crate::estimate::Estimate;
 use crate::task::Cost;
@@ -131,5 +132,10 @@ impl Partitioner for Portfolio<'_> {
 
     fn memory_bytes(&self) -> usize {
         self.contenders.iter().map(|contender| contender.memory_bytes()).sum()
+    }
+
+    fn learning_time(&self) -> LearningTime {
+        let times = self.contenders.iter().map(|contender| contender.learning_time());
+        times.fold(LearningTime::default(), Add::add)
     }
 }

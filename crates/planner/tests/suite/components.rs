@@ -12,7 +12,7 @@ use planner::heuristic::{
 };
 use planner::partition::{
     Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Saturated, Saturator, Start,
-    Uniform, saturate,
+    StepRule, Uniform, saturate,
 };
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::{Cost, OpId, Task};
@@ -189,7 +189,8 @@ proptest! {
         let space = StateSpace::new(&task);
         for abstractions in mixtures(&task) {
             let config = LagrangianConfig { steps: 10, ..LagrangianConfig::default() };
-            let saturated = LagrangianConfig { start: Start::Saturated, ..config };
+            let (rule, start) = (StepRule::trained(), Start::Saturated);
+            let saturated = LagrangianConfig { rule, start, ..config.clone() };
             let partitioners: [Box<dyn Partitioner>; 6] = [
                 Box::new(Uniform::new(&abstractions)),
                 Box::new(Saturated::new(&abstractions)),
