@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use lcp::model::shipped_model;
+use lcp::model::{Model, shipped_model};
 use lcp::partitioner::Learned;
 use lcp::predict::{Predictor, Softmax};
+use lcp::self_training::{SelfTraining, train};
 use planner::partition::{
     Improved, ImprovedConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
     StepRule,
 };
-use planner::work::Budget;
+use planner::work::{Budget, SECOND};
 use serde::{Deserialize, Serialize};
 
 use crate::tasks::Instance;
@@ -51,6 +52,7 @@ pub(crate) fn run(instances: &[Instance], rules: &[StepRule], file: &Path) {
     let known = std::fs::read_to_string(file).unwrap_or_default();
     let options = &mut std::fs::OpenOptions::new();
     let mut file = options.create(true).append(true).open(file).expect("the file of points");
+    let papers = papers_models();
     for instance in instances {
         if known.contains(&format!("\"{}\"", instance.name)) {
             continue;
@@ -74,15 +76,39 @@ pub(crate) fn run(instances: &[Instance], rules: &[StepRule], file: &Path) {
                 add(who, steps, &mut Improved::new(abstractions, config));
             }
         }
-        if let Some(model) = shipped_model(&instance.task) {
+        let task = &instance.task;
+        if let Some(model) = shipped_model(task) {
             for refine in [0, 5, 25] {
-                let predictor =
-                    Predictor::new(&instance.task, abstractions, &model, Softmax::Masked, MEMORY);
+                let predictor = Predictor::new(task, abstractions, &model, Softmax::Masked, MEMORY);
                 add("model", refine, &mut Learned::new(predictor, refine, MEMORY));
             }
         }
+        if let Some(model) = papers.iter().find(|model| model.check_task(task).is_ok()) {
+            let predictor = Predictor::new(task, abstractions, model, Softmax::Paper, MEMORY);
+            add("paper's model", 0, &mut Learned::new(predictor, 0, MEMORY));
+        }
+        add("self-trained", 0, &mut Learned::new(self_trained(instance), 0, MEMORY));
         file.write_all(lines.as_bytes()).expect("points");
     }
+}
+
+/// The models of the paper's preset, FLG and L = 2.
+fn papers_models() -> Vec<Model> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/paper");
+    let files = std::fs::read_dir(folder).expect("the models of the paper's preset");
+    let paths = files.map(|file| file.expect("a file of the folder").path());
+    let is_chosen = |path: &std::path::PathBuf| path.to_string_lossy().contains("-flg-2.");
+    paths.filter(is_chosen).map(|path| Model::load(&path).expect("a model")).collect()
+}
+
+/// Predictions of a network that was trained on the task for about five seconds.
+fn self_trained(instance: &Instance) -> Predictor {
+    let Instance { task, abstractions, .. } = instance;
+    let mut settings = SelfTraining::default();
+    settings.fit(abstractions);
+    let trained = train(task, abstractions, None, &settings, &mut Budget::new(5 * SECOND));
+    let (vocabulary, weights) = (trained.vocabulary, trained.weights);
+    Predictor::from_parts(task, abstractions, vocabulary, weights, Softmax::Masked, MEMORY)
 }
 
 /// Processor time of this thread in seconds, which other processes do not add to.
