@@ -29,7 +29,7 @@ use crate::predict::Predictor;
 pub struct AutoConfig {
     /// A model of the task's domain, for learning; without one a network is trained on the task.
     pub model: Option<Model>,
-    /// How steps of ascent from the last partitioning are made.
+    /// How steps of ascent from the last partitioning are made, but for the first ones.
     pub rule: StepRule,
     /// Bytes that predictions may keep, and that ascents may keep.
     pub memory_limit: usize,
@@ -56,7 +56,7 @@ impl Default for AutoConfig {
             memory_limit: 512 << 20,
             large: 2,
             steps: 100,
-            refine: 25,
+            refine: 60,
             portfolio: PortfolioConfig::default(),
             learning: None,
             seed: 2011,

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use planner::abstraction::Abstractions;
 use planner::partition::{
-    CostPartitioning, Lagrangian, LagrangianConfig, LearningTime, Partitioner, Request, Start,
-    StepRule,
+    CostPartitioning, Improved, ImprovedConfig, LearningTime, Partitioner, Request, StepRule,
 };
 use planner::task::Cost;
 
@@ -18,15 +17,24 @@ use crate::predict::Predictor;
 /// Predicts partitionings and refines them.
 pub struct Learned {
     predictor: Predictor,
-    refinement: Option<Lagrangian>,
+    refinement: Option<Improved>,
 }
 
 impl Learned {
     /// Predictions with `refine` steps of ascent each, which keeps at most `max_bytes`.
     pub fn new(predictor: Predictor, refine: usize, max_bytes: usize) -> Learned {
-        let rule = StepRule::trained();
-        let config = LagrangianConfig { steps: refine, rule, start: Start::Uniform, max_bytes };
-        let refinement = (refine > 0).then(|| Lagrangian::new(predictor.abstractions(), config));
+        Learned::with_rule(predictor, refine, StepRule::trained(), max_bytes)
+    }
+
+    /// The same by another rule for steps.
+    pub fn with_rule(
+        predictor: Predictor,
+        refine: usize,
+        rule: StepRule,
+        max_bytes: usize,
+    ) -> Learned {
+        let config = ImprovedConfig { steps: refine, rule, max_bytes, sparing: false };
+        let refinement = (refine > 0).then(|| Improved::new(predictor.abstractions(), config));
         Learned { predictor, refinement }
     }
 }
@@ -52,11 +60,11 @@ impl Partitioner for Learned {
     }
 
     fn ceiling(&self) -> Option<Cost> {
-        self.refinement.as_ref().and_then(Lagrangian::ceiling)
+        self.refinement.as_ref().and_then(Improved::ceiling)
     }
 
     fn memory_bytes(&self) -> usize {
-        let refinement = self.refinement.as_ref().map_or(0, Lagrangian::memory_bytes);
+        let refinement = self.refinement.as_ref().map_or(0, Improved::memory_bytes);
         self.predictor.bytes() + refinement
     }
 

@@ -6,6 +6,7 @@
 //! The better of the two is returned, so no value is below that of the saturated partitioning.
 //! Every state begins anew: unlike ascent from where the last one ended, the result is a function
 //! of the state and of how ties of the order fall (but for [`ImprovedConfig::sparing`]).
+//! Shares that somebody else predicts are improved in the same way ([`Improved::partition_from`]).
 //! Cost: one distance computation and at most `steps` + 2 shortest paths in each projection.
 
 use std::sync::Arc;
@@ -50,6 +51,8 @@ pub struct Improved {
     saturated: Saturated,
     ascent: Ascent,
     steps: u64,
+    /// The value of what the ascent began with, in units, as far as the ascent does not know it.
+    floor: f64,
     /// How many states were to be left alone after the last ascent, and how many still are.
     pause: u32,
     waiting: u32,
@@ -65,6 +68,7 @@ impl Improved {
             ascent: Ascent::new(abstractions, config.max_bytes),
             config,
             steps: 0,
+            floor: 0.0,
             pause: 0,
             waiting: 0,
             has_climbed: false,
@@ -84,7 +88,7 @@ impl Improved {
     /// What is known of the optimal cost partitioning at the last state.
     pub fn bounds(&self) -> Bounds {
         let bounds = self.ascent.bounds();
-        Bounds { lower: bounds.lower.max(self.saturated.value() as f64), ..bounds }
+        Bounds { lower: bounds.lower.max(self.floor), ..bounds }
     }
 
     /// The values of the best partitionings after some numbers of steps, in ascending order, from a
@@ -107,6 +111,25 @@ impl Improved {
             self.ascent.evaluate_averages();
             values.push(self.ascent.bounds().lower);
         }
+    }
+
+    /// Like [`Partitioner::partition`], but begins at weights, one per pair of the collection, as a
+    /// network might predict them; for every state that is asked about.
+    pub fn partition_from(
+        &mut self,
+        weights: &[f32],
+        request: Request<'_>,
+    ) -> Option<CostPartitioning> {
+        let Request { state, beat, budget, .. } = request;
+        self.floor = 0.0;
+        self.ascent.set_weights(weights);
+        self.has_climbed = self.ascent.begin(state, budget);
+        if self.has_climbed {
+            self.ascent.soften();
+        }
+        let divisor = self.abstractions().divisor();
+        let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / divisor) as f64);
+        (self.has_climbed && self.climb(beat, budget)).then(|| self.ascent.finish())
     }
 
     /// Climbs for the state; whether the bound to beat, in units, may be exceeded.
@@ -155,6 +178,7 @@ impl Partitioner for Improved {
         }
         let found =
             self.saturated.partition(Request { state, beat: None, budget, elapsed, initial })?;
+        self.floor = self.saturated.value() as f64;
         self.has_climbed = self.ascent.begin_near(&found, state, budget);
         if !self.has_climbed {
             return Some(found);
@@ -162,7 +186,7 @@ impl Partitioner for Improved {
         let divisor = self.abstractions().divisor();
         let beat = beat.map_or(f64::NEG_INFINITY, |h| (h / divisor) as f64);
         let may_exceed = self.climb(beat, budget);
-        let (reached, floor) = (self.ascent.bounds().lower, self.saturated.value() as f64);
+        let (reached, floor) = (self.ascent.bounds().lower, self.floor);
         let is_in_vain = !may_exceed || (reached - LEAST_RISE).ceil() <= floor.max(beat);
         self.pause = if is_in_vain { (2 * self.pause + 1).min(LONGEST_PAUSE) } else { 0 };
         if self.config.sparing {

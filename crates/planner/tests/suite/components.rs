@@ -190,7 +190,7 @@ proptest! {
         for abstractions in mixtures(&task) {
             let config = LagrangianConfig { steps: 10, ..LagrangianConfig::default() };
             let (rule, start) = (StepRule::trained(), Start::Saturated);
-            let saturated = LagrangianConfig { rule, start, ..config.clone() };
+            let saturated = LagrangianConfig { rule, start, steps: 40, ..config.clone() };
             let partitioners: [Box<dyn Partitioner>; 6] = [
                 Box::new(Uniform::new(&abstractions)),
                 Box::new(Saturated::new(&abstractions)),

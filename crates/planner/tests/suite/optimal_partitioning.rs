@@ -7,8 +7,9 @@ use std::sync::Arc;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::Estimate;
 use planner::partition::{
-    Lagrangian, LagrangianConfig, Ocp, OcpConfig, PartitionScratch, Partitioner, Request,
-    Saturated, Start, Uniform, ZeroOneConfig, zero_one_partitionings,
+    Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp, OcpConfig, PartitionScratch,
+    Partitioner, Request, Saturated, Start, StepRule, Uniform, ZeroOneConfig,
+    zero_one_partitionings,
 };
 use planner::task::{Cost, Task, Value};
 use planner::testing::{StateSpace, random_task, rng};
@@ -203,7 +204,8 @@ proptest! {
             4 => f32::MAX,
             _ => rng.random_range(0.0..1.0),
         };
-        let mut ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
+        let config = ImprovedConfig { rule: StepRule::trained(), ..ImprovedConfig::default() };
+        let mut ascent = Improved::new(&abstractions, config);
         for (state, h_star) in some_states(&task, &abstractions, seed) {
             let weights: Vec<f32> = (0..abstractions.num_pairs()).map(|_| weight()).collect();
             let (state, budget) = (&state[..], &mut Budget::unlimited());

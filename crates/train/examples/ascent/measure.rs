@@ -1,12 +1,16 @@
 //! Values and times of partitioners at the states of all tasks.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use lcp::model::{Model, shipped_model};
+use lcp::network::Weights;
 use lcp::partitioner::Learned;
 use lcp::predict::{Predictor, Softmax};
 use lcp::self_training::{SelfTraining, train};
+use lcp::wl::Vocabulary;
 use planner::partition::{
     Improved, ImprovedConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
     StepRule,
@@ -36,6 +40,9 @@ pub(crate) struct Point {
 /// The numbers of steps.
 const STEPS: [usize; 12] = [1, 2, 3, 5, 8, 12, 20, 35, 60, 100, 180, 300];
 
+/// Steps from a prediction.
+const FEW_STEPS: [usize; 7] = [0, 2, 5, 12, 25, 60, 120];
+
 /// Each state is measured so often, and the shortest time counts.
 const REPETITIONS: usize = 3;
 
@@ -47,48 +54,82 @@ const SLACK: f64 = 0.01;
 const MEMORY: usize = 64 << 20;
 
 /// Measures all partitioners, a learned rule on the fold that it was not trained on, and writes the
-/// points as lines; what is there already is not measured again.
+/// points as lines; who is there already for a task is not measured again.
 pub(crate) fn run(instances: &[Instance], rules: &[StepRule], file: &Path) {
-    let known = std::fs::read_to_string(file).unwrap_or_default();
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let points = text.lines().map(|line| serde_json::from_str(line).expect("a point"));
+    let known: HashSet<(String, String)> =
+        points.map(|point: Point| (point.who, point.problem)).collect();
     let options = &mut std::fs::OpenOptions::new();
     let mut file = options.create(true).append(true).open(file).expect("the file of points");
     let papers = papers_models();
     for instance in instances {
-        if known.contains(&format!("\"{}\"", instance.name)) {
-            continue;
-        }
-        let abstractions = &instance.abstractions;
-        let mut lines = String::new();
-        let mut add = |who: &str, steps: usize, partitioner: &mut dyn Partitioner| {
-            let point = point(instance, who, steps, partitioner);
-            lines += &serde_json::to_string(&point).expect("plain data");
-            lines.push('\n');
-        };
-        let scp = Saturated::new(abstractions);
-        add("scp", 0, &mut scp.clone());
-        add("scp, perimeter", 0, &mut scp.with_saturator(Saturator::Perimeter));
-        let learned = rules.get(instance.fold).map(|rule| ("learned ascent", rule));
-        for (who, rule) in [("scp+ascent", &StepRule::PLAIN)].into_iter().chain(learned) {
-            for steps in STEPS {
-                let rule = rule.clone();
-                let usual = ImprovedConfig::default();
-                let config = ImprovedConfig { steps, rule, max_bytes: MEMORY, ..usual };
-                add(who, steps, &mut Improved::new(abstractions, config));
+        let rule = rules.get(instance.fold);
+        for who in
+            ["scp", "scp, perimeter", "scp+ascent", "learned ascent"].into_iter().chain(LEARNED)
+        {
+            if known.contains(&(who.to_string(), instance.name.clone())) {
+                continue;
+            }
+            for (steps, mut partitioner) in partitioners(who, instance, rule, &papers) {
+                let point = point(instance, who, steps, &mut *partitioner);
+                let line = serde_json::to_string(&point).expect("plain data");
+                writeln!(file, "{line}").expect("points");
             }
         }
-        let task = &instance.task;
-        if let Some(model) = shipped_model(task) {
-            for refine in [0, 5, 25] {
-                let predictor = Predictor::new(task, abstractions, &model, Softmax::Masked, MEMORY);
-                add("model", refine, &mut Learned::new(predictor, refine, MEMORY));
-            }
+    }
+}
+
+/// Those that predict.
+const LEARNED: [&str; 3] = ["model", "paper's model", "self-trained"];
+
+/// A kind of partitioner, by number of steps; none where it does not exist.
+fn partitioners(
+    who: &str,
+    instance: &Instance,
+    rule: Option<&StepRule>,
+    papers: &[Model],
+) -> Vec<(usize, Box<dyn Partitioner>)> {
+    let Instance { task, abstractions, .. } = instance;
+    let improved = |steps: usize, rule: &StepRule| -> (usize, Box<dyn Partitioner>) {
+        let (rule, usual) = (rule.clone(), ImprovedConfig::default());
+        let config = ImprovedConfig { steps, rule, max_bytes: MEMORY, ..usual };
+        (steps, Box::new(Improved::new(abstractions, config)))
+    };
+    let learned = |steps: usize, predictor: Predictor| -> (usize, Box<dyn Partitioner>) {
+        let rule = rule.cloned().unwrap_or(StepRule::PLAIN);
+        (steps, Box::new(Learned::with_rule(predictor, steps, rule, MEMORY)))
+    };
+    let of_model = |model: &Model, softmax: Softmax| {
+        Predictor::new(task, abstractions, model, softmax, MEMORY)
+    };
+    match who {
+        "scp" => vec![(0, Box::new(Saturated::new(abstractions)))],
+        "scp, perimeter" => {
+            let saturated = Saturated::new(abstractions);
+            vec![(0, Box::new(saturated.with_saturator(Saturator::Perimeter)))]
         }
-        if let Some(model) = papers.iter().find(|model| model.check_task(task).is_ok()) {
-            let predictor = Predictor::new(task, abstractions, model, Softmax::Paper, MEMORY);
-            add("paper's model", 0, &mut Learned::new(predictor, 0, MEMORY));
+        "scp+ascent" => STEPS.map(|steps| improved(steps, &StepRule::PLAIN)).into(),
+        "learned ascent" => {
+            rule.map_or(Vec::new(), |rule| STEPS.map(|steps| improved(steps, rule)).into())
         }
-        add("self-trained", 0, &mut Learned::new(self_trained(instance), 0, MEMORY));
-        file.write_all(lines.as_bytes()).expect("points");
+        "model" => shipped_model(task).map_or(Vec::new(), |model| {
+            FEW_STEPS.map(|steps| learned(steps, of_model(&model, Softmax::Masked))).into()
+        }),
+        "paper's model" => {
+            let model = papers.iter().find(|model| model.check_task(task).is_ok());
+            let of_paper = |model| learned(0, of_model(model, Softmax::Paper));
+            model.map(of_paper).into_iter().collect()
+        }
+        _ => {
+            let model = self_trained(instance);
+            let predictor = || {
+                let (vocabulary, weights) = model.clone();
+                let masked = Softmax::Masked;
+                Predictor::from_parts(task, abstractions, vocabulary, weights, masked, MEMORY)
+            };
+            FEW_STEPS.map(|steps| learned(steps, predictor())).into()
+        }
     }
 }
 
@@ -101,14 +142,13 @@ fn papers_models() -> Vec<Model> {
     paths.filter(is_chosen).map(|path| Model::load(&path).expect("a model")).collect()
 }
 
-/// Predictions of a network that was trained on the task for about five seconds.
-fn self_trained(instance: &Instance) -> Predictor {
+/// A network that was trained on the task for about five seconds.
+fn self_trained(instance: &Instance) -> (Arc<Vocabulary>, Weights) {
     let Instance { task, abstractions, .. } = instance;
     let mut settings = SelfTraining::default();
     settings.fit(abstractions);
     let trained = train(task, abstractions, None, &settings, &mut Budget::new(5 * SECOND));
-    let (vocabulary, weights) = (trained.vocabulary, trained.weights);
-    Predictor::from_parts(task, abstractions, vocabulary, weights, Softmax::Masked, MEMORY)
+    (trained.vocabulary, trained.weights)
 }
 
 /// Processor time of this thread in seconds, which other processes do not add to.

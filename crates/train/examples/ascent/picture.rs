@@ -19,7 +19,7 @@ const VALUES: (f64, f64) = (0.90, 1.0);
 /// One partitioner by number of steps: mean values and median times, and mean values not rounded.
 type Curve = Vec<(usize, f64, f64, f64)>;
 
-/// Draws the points of a file, and prints the tables.
+/// Draws the points of a file, not rounded and rounded, and prints the tables.
 pub(crate) fn draw(points: &Path, picture: &Path) {
     let text = std::fs::read_to_string(points).expect("the points");
     let points: Vec<Point> =
@@ -36,23 +36,38 @@ pub(crate) fn draw(points: &Path, picture: &Path) {
     print(&format!("the {} tasks whose domain has a shipped model", with_model.len()), &of_models);
     by_family(&points);
 
-    let colours = ["#888", "#444", "#1f77b4", "#d62728", "#2ca02c"];
-    let names = ["scp", "scp, perimeter", "scp+ascent", "learned ascent"];
+    let with_model = with_model.len();
+    let rounded = picture.with_extension("rounded.svg");
+    for (file, is_rounded) in [(picture, false), (&rounded, true)] {
+        let drawing = drawing(&title, &all, &of_models, with_model, is_rounded);
+        std::fs::write(file, drawing.to_string()).expect("the picture");
+    }
+}
+
+fn drawing(
+    title: &str,
+    all: &BTreeMap<String, Curve>,
+    of_models: &BTreeMap<String, Curve>,
+    with_model: usize,
+    is_rounded: bool,
+) -> Element {
+    let colours = ["#888", "#444", "#1f77b4", "#d62728", "#9467bd", "#2ca02c", "#8c564b"];
+    let names = ["scp", "scp, perimeter", "scp+ascent", "learned ascent", "self-trained"];
+    let what = if is_rounded { "h / h_OCP, both rounded up," } else { "h / h_OCP" };
     let mut drawing = Element::picture(WIDTH, HEIGHT, 12)
-        .child(Element::text_at(LEFT, 20.0, format!("h / h_OCP over time for a state: {title}")))
+        .child(Element::text_at(LEFT, 20.0, format!("{what} over time for a state: {title}")))
         .children(axes());
     for (i, (name, colour)) in names.iter().zip(colours).enumerate() {
         let Some(curve) = all.get(*name) else { continue };
-        drawing = drawing.children(drawn(curve, colour, name, i));
+        drawing = drawing.children(drawn(curve, colour, name, i, is_rounded));
     }
-    if let Some(curve) = of_models.get("model") {
-        let name = format!(
-            "shipped models, refined by 0, 5, 25 steps ({} tasks of their domains)",
-            with_model.len()
-        );
-        drawing = drawing.children(drawn(curve, colours[4], &name, names.len()));
+    for (i, who) in (names.len()..).zip(["model", "paper's model"]) {
+        let Some(curve) = of_models.get(who) else { continue };
+        let kind = if who == "model" { "shipped model" } else { "model as in the paper" };
+        let name = format!("{kind} ({with_model} tasks of their domains)");
+        drawing = drawing.children(drawn(curve, colours[i], &name, i, is_rounded));
     }
-    std::fs::write(picture, drawing.to_string()).expect("the picture");
+    drawing
 }
 
 fn curves(points: &[Point], counts: impl Fn(&Point) -> bool) -> BTreeMap<String, Curve> {
@@ -134,17 +149,18 @@ fn axes() -> Vec<Element> {
     elements
 }
 
-fn drawn(curve: &Curve, colour: &str, name: &str, number: usize) -> Vec<Element> {
+fn drawn(curve: &Curve, colour: &str, name: &str, number: usize, is_rounded: bool) -> Vec<Element> {
     let mut elements = Vec::new();
     let mut line = String::new();
-    for (k, &(steps, value, time, _)) in curve.iter().enumerate() {
+    for (k, &(steps, rounded, time, exact)) in curve.iter().enumerate() {
+        let value = if is_rounded { rounded } else { exact };
         let command = if k == 0 { 'M' } else { 'L' };
         line += &format!("{command}{} {}", svg::tenth(x(time)), svg::tenth(y(value)));
         let dot = Element::rect(x(time) - 3.0, y(value) - 3.0, 6.0, 6.0).with("fill", colour);
         elements.push(dot.titled(format!("{name}, {steps} steps: {value:.4} in {time:.0} µs")));
     }
     elements.push(Element::path(line).with("stroke", colour).with("fill", "none"));
-    let (left, top) = (WIDTH - 430.0, HEIGHT - BOTTOM - 100.0 + 18.0 * number as f64);
+    let (left, top) = (WIDTH - 430.0, HEIGHT - BOTTOM - 130.0 + 18.0 * number as f64);
     elements.push(Element::rect(left, top - 8.0, 8.0, 8.0).with("fill", colour));
     elements.push(Element::text_at(left + 14.0, top, name));
     elements

@@ -364,6 +364,21 @@ impl Ascent {
         self.find_paths();
     }
 
+    /// Moves some way towards equal shares, so that no share is too small to grow, and evaluates that.
+    pub(super) fn soften(&mut self) {
+        self.add_costs_to_average();
+        for &class in &self.live_classes {
+            let live = live_slots(&self.live, &self.live_slots, class);
+            let least = NEAR / self.classes.slots(class).len() as f64;
+            for &slot in live {
+                self.slots[slot as usize].share += least;
+            }
+            normalise(&mut self.slots, &mut self.costs, live, self.classes.cost(class), 0.0);
+        }
+        self.tours.iter_mut().for_each(|tour| tour.is_stale = true);
+        self.find_paths();
+    }
+
     fn set_shares(&mut self, weight: impl Fn(u32) -> f64) {
         for &class in &self.live_classes {
             let live = live_slots(&self.live, &self.live_slots, class);
