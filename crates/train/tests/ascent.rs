@@ -36,7 +36,8 @@ fn tables_of_values_over_time() {
         let points = points(&format!("{folder}/points.jsonl"));
         let (_, section) = page.split_once(heading).unwrap();
         let section = section.split("\n## ").next().unwrap();
-        let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+        let rows: Vec<&str> =
+            section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
         assert!(rows.len() > 10, "{heading}");
         for line in rows {
             let cells: Vec<&str> = line.split('|').map(str::trim).collect();

@@ -16,6 +16,9 @@ const BOTTOM: f64 = 50.0;
 const TIMES: (f64, f64) = (10.0, 20_000.0);
 const VALUES: (f64, f64) = (0.90, 1.0);
 
+/// What a self-trained network is called.
+const SELF_TRAINED: &str = "network trained on the task for 5 s, and learned ascent from there";
+
 /// One partitioner by number of steps: mean values and median times, and mean values not rounded.
 type Curve = Vec<(usize, f64, f64, f64)>;
 
@@ -59,11 +62,13 @@ fn drawing(
         .children(axes());
     for (i, (name, colour)) in names.iter().zip(colours).enumerate() {
         let Some(curve) = all.get(*name) else { continue };
-        drawing = drawing.children(drawn(curve, colour, name, i, is_rounded));
+        let label = if *name == "self-trained" { SELF_TRAINED } else { name };
+        drawing = drawing.children(drawn(curve, colour, label, i, is_rounded));
     }
     for (i, who) in (names.len()..).zip(["model", "paper's model"]) {
         let Some(curve) = of_models.get(who) else { continue };
-        let kind = if who == "model" { "shipped model" } else { "model as in the paper" };
+        let shipped = "shipped model, and learned ascent from there";
+        let kind = if who == "model" { shipped } else { "model as in the paper" };
         let name = format!("{kind} ({with_model} tasks of their domains)");
         drawing = drawing.children(drawn(curve, colours[i], &name, i, is_rounded));
     }
