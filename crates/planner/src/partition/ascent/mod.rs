@@ -40,6 +40,11 @@ pub(super) const TOLERANCE: f64 = 0.01;
 /// Shares do not fall below this part of what a class has, so that they can return.
 const LEAST_SHARE: f64 = 1e-5;
 
+/// The work of the learned rule for a slot. With 10, 20, 30 and 50 `auto --model ascent` takes 1.12,
+/// 1.10, 1.07 and 1.36 times as long as `auto` on eight tasks of blocks, 0.40, 0.55, 0.29 and 0.32
+/// times on four of logistics.
+const LEARNED_SLOT: Work = 30;
+
 /// How much of equal shares is mixed into those of a partitioning to begin with: 0.1, 0.3 and 1 give
 /// 0.9695, 0.9698 and 0.9673 of the optimum after 25 steps on 41 tasks.
 const NEAR: f64 = 0.3;
@@ -81,6 +86,8 @@ pub(super) struct Ascent {
     classes: Rc<Classes>,
     known_networks: Networks,
     search: PathSearch,
+    /// The work of learned steps.
+    work: Work,
     /// The shares with which the next state is begun: one positive number per slot.
     weights: Vec<f64>,
 
@@ -163,6 +170,7 @@ impl Ascent {
         Ascent {
             known_networks: Networks::new(abstractions.len(), max_bytes),
             search: PathSearch::default(),
+            work: 0,
             weights: vec![1.0; num_slots],
             networks: Vec::new(),
             bounds: Bounds::UNKNOWN,
@@ -193,7 +201,7 @@ impl Ascent {
 
     /// The work done since this was asked last.
     pub(super) fn take_work(&mut self) -> Work {
-        self.search.take_work()
+        std::mem::take(&mut self.work) + self.search.take_work()
     }
 
     /// The classes and slots.
@@ -428,6 +436,9 @@ impl Ascent {
             self.live[class as usize].is_touched = false;
             let cost = self.classes.cost(class);
             let live = live_slots(&self.live, &self.live_slots, class);
+            if rule.is_learned() {
+                self.work += LEARNED_SLOT * live.len() as Work;
+            }
             let used = live.iter().map(|&slot| self.slots[slot as usize].use_now);
             let most = used.fold(0.0, f64::max);
             let passed = self.clock - self.costs_added[class as usize];
