@@ -1,6 +1,6 @@
 //! Reports: the same results give the same bytes, and the numbers are right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -282,6 +282,34 @@ fn the_readme_says_what_the_committed_results_say() {
     assert_eq!(without, solved_by(&records("thirty-seconds/runs.jsonl")));
     of(&format!("only `auto` on the paper's tasks: {} of 348", without.len()));
     of(&format!("the same {} tasks are solved", without.len()));
+
+    // With and without something learned.
+    let ten = records("learned-ten/runs.jsonl");
+    let learned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/learned.md");
+    let learned = std::fs::read_to_string(learned).unwrap();
+    let tasks = |records: &[Value]| -> BTreeSet<String> {
+        records.iter().map(|r| r["task"].to_string()).collect()
+    };
+    let sets =
+        [("the paper's", tasks(&thirty)), ("wide", tasks(&wide)), ("medium", tasks(&medium))];
+    for (name, set) in &sets {
+        let of_set = |r: &&Value| set.contains(&r["task"].to_string());
+        let cell = |configuration: &str| {
+            let runs = ten.iter().filter(|r| r["configuration"] == configuration).filter(of_set);
+            let runs: Vec<&Value> = runs.collect();
+            let solved = runs.iter().filter(|r| ended(r)).count();
+            if runs.is_empty() { "–".to_string() } else { solved.to_string() }
+        };
+        let cells = ["auto", "learned ascent", "self-trained", "model"].map(cell).join(" | ");
+        let row = format!("| {name} | {} | {cells} |", set.len());
+        assert!(learned.contains(&row), "experiments/learned.md does not have {row}");
+    }
+    let costs: BTreeSet<(String, u64)> = ten
+        .iter()
+        .filter(ended)
+        .map(|r| (r["task"].to_string(), r["result"]["cost"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(costs.len(), tasks(&ten.iter().filter(ended).cloned().collect::<Vec<_>>()).len());
 
     // Learned ascent on its own.
     let ascent = records("ascent/runs.jsonl");
