@@ -31,8 +31,8 @@ pub(crate) struct Args {
     /// Who competes for an operator's cost
     #[arg(long, value_enum, default_value_t = Competition::Masked, value_name = "WHO")]
     softmax: Competition,
-    /// Take a second look: also the means after N steps of ascent from the prediction (more where
-    /// they pay) and from the saturated partitioning
+    /// Take a second look: also the means after at most N steps of learned ascent from the
+    /// prediction and from the saturated partitioning
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     refine: usize,
     /// Write one JSON object per model to FILE, or to standard output with `-`, instead of a table

@@ -44,9 +44,9 @@ pub struct Judgement {
 /// A second look: means of h / h_OCP after steps of learned ascent.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Refined {
-    /// The number of steps.
+    /// The most steps.
     pub steps: usize,
-    /// From the model's prediction; where steps go on raising the bound, there are more of them.
+    /// From the model's prediction.
     pub model: f64,
     /// From the saturated partitioning.
     pub scp: f64,

@@ -304,6 +304,42 @@ fn the_readme_says_what_the_committed_results_say() {
         let row = format!("| {name} | {} | {cells} |", set.len());
         assert!(learned.contains(&row), "experiments/learned.md does not have {row}");
     }
+    // Geometric means of time and expansions against `auto`, and how many tasks they are of.
+    let solved_by = |configuration: &str| -> BTreeMap<String, &Value> {
+        let runs = ten.iter().filter(|r| r["configuration"] == configuration);
+        let runs = runs.filter(|r| r["status"] == "solved");
+        runs.map(|r| (r["task"].to_string(), r)).collect()
+    };
+    let without = solved_by("auto");
+    let against = |configuration: &str, counts: &dyn Fn(&Value) -> bool| {
+        let with = solved_by(configuration);
+        let time = |r: &Value| r["cpu_s"].as_f64().unwrap();
+        let expanded = |r: &Value| r["result"]["expanded"].as_f64().unwrap().max(1.0);
+        let pairs = with.iter().filter_map(|(task, run)| Some((*run, *without.get(task)?)));
+        let pairs = pairs.filter(|(run, other)| counts(run) && time(run).max(time(other)) >= 0.1);
+        let pairs: Vec<(&Value, &Value)> = pairs.collect();
+        let mean = |figure: &dyn Fn(&Value) -> f64| {
+            let logarithms = pairs.iter().map(|(run, other)| (figure(run) / figure(other)).ln());
+            format!("{:.2}", (logarithms.sum::<f64>() / pairs.len() as f64).exp())
+        };
+        (pairs.len(), mean(&time), mean(&expanded))
+    };
+    for (name, set) in &sets {
+        let of_set = |r: &Value| set.contains(&r["task"].to_string());
+        let cell = |configuration: &str| match against(configuration, &of_set) {
+            (0, ..) => "–".to_string(),
+            (tasks, time, expansions) => format!("{time}, {expansions} ({tasks})"),
+        };
+        let cells = ["learned ascent", "self-trained", "model"].map(cell).join(" | ");
+        let row = format!("| {name} | {cells} |");
+        assert!(learned.contains(&row), "experiments/learned.md does not have {row}");
+    }
+    let domains: BTreeSet<&str> = ten.iter().map(|r| r["domain"].as_str().unwrap()).collect();
+    for domain in domains {
+        let (tasks, time, expansions) = against("learned ascent", &|r| r["domain"] == domain);
+        let row = format!("| {domain} | {tasks} | {time} | {expansions} |");
+        assert!(tasks == 0 || learned.contains(&row), "experiments/learned.md does not have {row}");
+    }
     let costs: BTreeSet<(String, String)> = ten
         .iter()
         .filter(ended)
