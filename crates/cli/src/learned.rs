@@ -70,9 +70,9 @@ impl From<Competition> for Softmax {
 /// How learned heuristics are set up.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct LearnedArgs {
-    /// The network: `ascent`, a rule for steps that is the same for all domains, a model file,
+    /// What is learned: `ascent`, a rule for steps that is the same for all domains, a model file,
     /// `shipped` for the model of the task's domain, `self` to train one on the task, or `none`
-    /// for auto [default: ascent for lcp, none for auto]
+    /// for auto [default: ascent]
     #[arg(long, value_name = "FILE|ascent|shipped|self|none")]
     pub(crate) model: Option<ModelSource>,
     /// Train the model of `lcp` further on the task itself before the search
@@ -179,11 +179,13 @@ impl LearnedArgs {
     ) -> anyhow::Result<AutoConfig> {
         let memory_limit = memory_limit(resources);
         let usual = AutoConfig::default();
-        let ascent = self.model == Some(ModelSource::Ascent);
-        let has_network = !matches!(self.model, None | Some(ModelSource::None)) && !ascent;
+        let (rule, has_network) = match self.model {
+            None | Some(ModelSource::Ascent) => (usual.rule, false),
+            Some(ModelSource::None) => (StepRule::PLAIN, false),
+            Some(_) => (usual.rule, true),
+        };
         let model = if has_network { self.find_model(task)? } else { None };
         let learning = has_network.then(LearningConfig::default);
-        let rule = if ascent { StepRule::trained() } else { StepRule::PLAIN };
         Ok(AutoConfig { model, rule, learning, memory_limit, seed: self.seed, ..usual })
     }
 

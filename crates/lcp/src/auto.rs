@@ -1,11 +1,11 @@
-//! The strategy of `auto`: a portfolio of partitioners, and learning beside it if asked for.
+//! The strategy of `auto`: a portfolio of partitioners, and networks beside it if asked for.
 //!
-//! Saturated cost partitioning, Lagrangian ascent from where the last one ended and optimal cost
-//! partitioning compete ([`Portfolio`]).
-//! On request ascent goes by the learned rule, or ascent from the prediction of a network competes,
-//! too, which comes from a model of the task's domain or is trained while the search runs
-//! ([`Learning`]).
-//! `experiments/README.md` has the figures that say why nothing learned is there unasked.
+//! Saturated cost partitioning, Lagrangian ascent from where the last one ended, by the learned
+//! rule, and optimal cost partitioning compete ([`Portfolio`]).
+//! On request ascent from the prediction of a network competes, too, which comes from a model of the
+//! task's domain or is trained while the search runs ([`Learning`]).
+//! `experiments/learned.md` has the figures that say why the rule is there unasked and networks are
+//! not.
 //!
 //! Nothing here can make the search wrong: every source yields a checked cost partitioning.
 
@@ -52,7 +52,7 @@ impl Default for AutoConfig {
     fn default() -> AutoConfig {
         AutoConfig {
             model: None,
-            rule: StepRule::PLAIN,
+            rule: StepRule::trained(),
             memory_limit: 512 << 20,
             large: 2,
             steps: 100,
