@@ -347,6 +347,38 @@ fn the_readme_says_what_the_committed_results_say() {
         .collect();
     assert_eq!(costs.len(), tasks(&ten.iter().filter(ended).cloned().collect::<Vec<_>>()).len());
 
+    // Domains of our own.
+    let own = records("own/runs.jsonl");
+    let by = |configuration: &str| crate::report::solved(&own, configuration);
+    let counts = ["nothing learned", "auto", "self-trained"].map(|name| by(name).len());
+    assert_eq!(counts, [counts[0]; 3], "as many");
+    assert!(learned.contains(&format!("solve the same {}", counts[0])));
+    let tasks = by("auto").into_keys().filter(|&task| {
+        let of_task = own.iter().filter(|r| r["task"] == task);
+        of_task.map(|r| r["cpu_s"].as_f64().unwrap()).fold(0.0, f64::max) >= 0.1
+    });
+    let tasks: Vec<&str> = tasks.collect();
+    assert_eq!(tasks.len(), 6, "On the six that take 0.1 s");
+    let mean_of = |name: &str, figure: &dyn Fn(&Value) -> f64| -> f64 {
+        let of = |task: &str| {
+            let run = own.iter().find(|r| r["task"] == task && r["configuration"] == name);
+            figure(run.unwrap()).ln()
+        };
+        tasks.iter().map(|task| of(task)).sum::<f64>() / tasks.len() as f64
+    };
+    for (name, other, rest) in [
+        ("auto", "nothing learned", "times the time of `--model none` with"),
+        ("self-trained", "auto", "times the time of the default with"),
+    ] {
+        let ratio = |figure: &dyn Fn(&Value) -> f64| {
+            format!("{:.2}", (mean_of(name, figure) - mean_of(other, figure)).exp())
+        };
+        let time = ratio(&|r| r["cpu_s"].as_f64().unwrap());
+        let expansions = ratio(&|r| r["result"]["expanded"].as_f64().unwrap());
+        let text = format!("{time} {rest} {expansions} times the expansions");
+        assert!(learned.contains(&text), "experiments/learned.md does not say {text}");
+    }
+
     // Learned ascent on its own.
     let ascent = records("ascent/runs.jsonl");
     let harder = records("ascent-medium/runs.jsonl");
@@ -388,6 +420,50 @@ fn the_readme_says_what_the_committed_results_say() {
     let counted = solved + crate::report::solved(&thirty, "auto").len();
     assert_eq!(certificates.len(), counted, "a certificate for each");
     says(format!("All {counted} optima of `auto`"));
+}
+
+/// What was learned of the decisions of `auto` and is not used.
+#[test]
+fn the_table_of_policies_says_what_their_runs_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let page = std::fs::read_to_string(folder.join("learned.md")).unwrap();
+    let runs = std::fs::read_to_string(folder.join("policies.csv")).unwrap();
+    // By policy and task: processor time and expansions of solved ones.
+    let mut solved: BTreeMap<(&str, &str), [f64; 2]> = BTreeMap::new();
+    let mut costs: BTreeMap<&str, &str> = BTreeMap::new();
+    for line in runs.lines().skip(1) {
+        let [task, _, policy, is_solved, cost, time, expanded] =
+            line.split(',').collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}");
+        };
+        if is_solved == "yes" {
+            let expanded: f64 = expanded.parse().unwrap();
+            solved.insert((policy, task), [time.parse().unwrap(), expanded.max(1.0)]);
+            assert_eq!(*costs.entry(task).or_insert(cost), cost, "{task}");
+        }
+    }
+    for policy in ["steps", "states", "both", "not raised"] {
+        let of_policy = solved.iter().filter(|((other, _), _)| *other == policy);
+        let pairs = of_policy
+            .filter_map(|((_, task), run)| Some((run, solved.get(&("the default", *task))?)));
+        let pairs: Vec<_> = pairs.filter(|(run, other)| run[0].max(other[0]) >= 0.1).collect();
+        let count = pairs.len() as f64;
+        let logarithms = |i: usize| -> Vec<f64> {
+            pairs.iter().map(|(run, other)| (run[i] / other[i]).ln()).collect()
+        };
+        let cell = |i: usize| {
+            let all = logarithms(i);
+            let middle = all.iter().sum::<f64>() / count;
+            let variance = all.iter().map(|x| (x - middle).powi(2)).sum::<f64>() / (count - 1.0);
+            let error = 2.0 * (variance / count).sqrt();
+            format!("{:.2} (± {:.2})", middle.exp(), middle.exp() * error)
+        };
+        let fewer = logarithms(1).iter().filter(|x| x.exp() < 0.9).count();
+        let more = logarithms(1).iter().filter(|x| x.exp() > 1.1).count();
+        let row = format!("| {count} | {} | {} | {fewer}, {more} |", cell(0), cell(1));
+        assert!(page.contains(&row), "learned.md does not have {row} ({policy})");
+    }
 }
 
 #[test]
