@@ -422,6 +422,88 @@ fn the_readme_says_what_the_committed_results_say() {
     says(format!("All {counted} optima of `auto`"));
 }
 
+/// What small changes of the sizes of steps do, to tell what is learned from luck.
+#[test]
+fn the_table_of_luck_says_what_its_runs_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let page = std::fs::read_to_string(folder.join("learned.md")).unwrap();
+    let runs = std::fs::read_to_string(folder.join("luck.csv")).unwrap();
+    let says = |text: &str| assert!(page.contains(text), "learned.md does not say {text}");
+    const SIZES: [&str; 3] = ["0.99", "1.00", "1.01"];
+    // By task: its domain, and by rule and size processor time and expansions if it was solved.
+    type Runs<'a> = BTreeMap<(&'a str, &'a str), [f64; 2]>;
+    let mut tasks: BTreeMap<&str, (&str, Runs)> = BTreeMap::new();
+    let mut costs: BTreeMap<&str, &str> = BTreeMap::new();
+    for line in runs.lines().skip(1) {
+        let [domain, task, rule, size, is_solved, cost, time, expanded] =
+            line.split(',').collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}");
+        };
+        let (_, of_task) = tasks.entry(task).or_insert((domain, Runs::new()));
+        if is_solved == "yes" {
+            let expanded: f64 = expanded.parse().unwrap();
+            of_task.insert((rule, size), [time.parse().unwrap(), expanded.max(1.0)]);
+            assert_eq!(*costs.entry(task).or_insert(cost), cost, "{task}");
+        }
+    }
+    says(&format!("So the {} tasks", tasks.len()));
+    let solved = |rule, size| tasks.values().filter(|(_, r)| r.contains_key(&(rule, size))).count();
+    let long = |runs: &&Runs| runs.len() == 6 && runs.values().any(|[time, _]| *time >= 0.1);
+    let common: Vec<(&str, &Runs)> =
+        tasks.values().filter(|(_, r)| long(&r)).map(|(d, r)| (*d, r)).collect();
+    says(&format!("over the {} tasks that all six solve", common.len()));
+    let ratios = |i: usize, ours: (&str, &str), other: (&str, &str)| -> Vec<f64> {
+        common.iter().map(|(_, r)| (r[&ours][i] / r[&other][i]).ln()).collect()
+    };
+    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+    for size in SIZES {
+        let cell = |rule| {
+            let expansions = mean(&ratios(1, (rule, size), ("plain", "1.00"))).exp();
+            format!("{}, {expansions:.3}", solved(rule, size))
+        };
+        let shown = if size == "1.00" { "1" } else { size };
+        says(&format!("| {shown} | {} | {} |", cell("plain"), cell("learned")));
+    }
+    let three = |i: usize| -> Vec<f64> {
+        let pairs = SIZES.map(|size| ratios(i, ("learned", size), ("plain", size)));
+        (0..common.len()).map(|t| pairs.iter().map(|p| p[t]).sum::<f64>() / 3.0).collect()
+    };
+    let expansions = three(1);
+    let (middle, count) = (mean(&expansions), expansions.len() as f64);
+    let variance = expansions.iter().map(|x| (x - middle).powi(2)).sum::<f64>() / (count - 1.0);
+    let error = 2.0 * (variance / count).sqrt();
+    let [low, middle, high] = [middle - error, middle, middle + error].map(f64::exp);
+    says(&format!("{middle:.3} ({low:.3} to {high:.3} with"));
+    // The only plain ones that ran beside the learned ones.
+    let beside = SIZES.map(|size| mean(&ratios(0, ("learned", size), ("plain", "0.99"))));
+    says(&format!("have {:.3} times its time", mean(&beside).exp()));
+
+    // How many domains differ by more than a tenth between two of the six.
+    let domains: BTreeSet<&str> = common.iter().map(|(domain, _)| *domain).collect();
+    let apart = |ours: (&str, &str), other: (&str, &str)| {
+        let all = ratios(1, ours, other);
+        let of = |domain: &&&str| {
+            let of_domain = common.iter().zip(&all).filter(|((d, _), _)| d == *domain);
+            let of_domain: Vec<f64> = of_domain.map(|(_, ratio)| *ratio).collect();
+            mean(&of_domain).abs() > 1.1f64.ln()
+        };
+        domains.iter().filter(of).count()
+    };
+    let range = |ours, other| {
+        let pairs = SIZES.iter().flat_map(|a| SIZES.map(|b| (*a, b)));
+        let pairs = pairs.filter(|(a, b)| ours != other || a < b);
+        let counts: BTreeSet<usize> = pairs.map(|(a, b)| apart((ours, a), (other, b))).collect();
+        (*counts.first().unwrap(), *counts.last().unwrap())
+    };
+    let (least, most) = range("plain", "plain");
+    says(&format!("of {least} to {most} of the {} domains differ", domains.len()));
+    let (least, most) = range("learned", "learned");
+    says(&format!("between two learned ones {least} or {most}"));
+    let (least, most) = range("plain", "learned");
+    says(&format!("between a plain and a learned one {least} to {most}"));
+}
+
 /// What was learned of the decisions of `auto` and is not used.
 #[test]
 fn the_table_of_policies_says_what_their_runs_say() {
