@@ -1,27 +1,37 @@
-//! A cached look-up of feature rows allocates nothing.
+//! A cached look-up of feature rows allocates nothing, and neither does a step of ascent.
 
 #[path = "common/example.rs"]
 mod example;
+#[path = "common/pddl.rs"]
+mod pddl;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use example::example_task;
 use lcp::graph::GraphKind;
 use lcp::wl::{FeatureGenerator, VocabularyBuilder};
-use planner::abstraction::{Abstractions, Pattern};
+use planner::abstraction::{Abstractions, Pattern, PatternLimits, interesting_patterns};
+use planner::partition::{Improved, ImprovedConfig, Partitioner, Request, Saturated, StepRule};
 use planner::task::{OpId, VarId};
+use planner::work::Budget;
 
-/// The system's allocator, counting.
+/// The system's allocator, counting for each thread.
 struct Counting;
 
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+}
 
 // SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count();
         unsafe { System.alloc(layout) }
     }
 
@@ -30,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count();
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -53,7 +63,7 @@ fn cached_look_ups_do_not_allocate() {
 
         // Sums everything there is to look at; returns what it took.
         let mut look_up = || {
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let before = ALLOCATIONS.get();
             let mut sum = 0;
             for state in &states {
                 let rows = generator.state_rows(state);
@@ -64,11 +74,39 @@ fn cached_look_ups_do_not_allocate() {
                     sum += pattern.row_of_operator(OpId(0)) + pattern.connected_operators().count();
                 }
             }
-            (ALLOCATIONS.load(Ordering::Relaxed) - before, sum)
+            (ALLOCATIONS.get() - before, sum)
         };
         let (first, sum) = look_up();
         let (again, same) = look_up();
         assert!(first > 0, "the first time rows are made");
         assert_eq!((again, same), (0, sum), "{kind}");
+    }
+}
+
+#[test]
+fn steps_do_not_allocate() {
+    let task = pddl::generated_task("logistics", "size-4");
+    let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
+    let abstractions = Abstractions::new(&task, &patterns);
+    for rule in [StepRule::PLAIN, StepRule::trained()] {
+        let config = ImprovedConfig { rule, ..ImprovedConfig::default() };
+        let mut improved = Improved::new(&abstractions, config);
+        let request = Request {
+            state: &task.initial,
+            beat: None,
+            budget: &mut Budget::unlimited(),
+            elapsed: 0,
+            initial: true,
+        };
+        let found = Saturated::new(&abstractions).partition(request).expect("no dead end");
+        let mut values = Vec::with_capacity(1);
+        let mut climb = |steps| {
+            let before = ALLOCATIONS.get();
+            improved.trace(&found, &task.initial, &[steps], &mut values);
+            ALLOCATIONS.get() - before
+        };
+        climb(60);
+        let (few, many) = (climb(2), climb(60));
+        assert_eq!(few, many, "as many for 2 steps and for 60");
     }
 }
