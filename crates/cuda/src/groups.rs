@@ -313,3 +313,67 @@ pub(crate) fn dropped<const D: usize>(
         None => x,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::backend::Backend;
+
+    /// The correlation of two sequences in standard deviations of that of independent ones.
+    fn correlation(x: &[f32], y: &[f32]) -> f64 {
+        assert_eq!(x.len(), y.len());
+        let n = x.len() as f64;
+        let mean = |x: &[f32]| x.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+        let (mean_x, mean_y) = (mean(x), mean(y));
+        let mut sums = [0.0; 3];
+        for (&x, &y) in x.iter().zip(y) {
+            let (x, y) = (f64::from(x) - mean_x, f64::from(y) - mean_y);
+            sums[0] += x * y;
+            sums[1] += x * x;
+            sums[2] += y * y;
+        }
+        sums[0] / (sums[1] * sums[2]).sqrt() * n.sqrt()
+    }
+
+    #[test]
+    #[ignore = "needs an NVIDIA GPU"]
+    fn masks_keep_their_share_and_are_independent() {
+        // What chance allows, or too little to matter: some of these are correlated by 0.002.
+        const MOST: (f64, f64) = (5.0, 0.01);
+        let device = Device::default();
+        let masks = |shape: [usize; 3], share: f64, seed: u64| -> [Vec<f32>; 2] {
+            <Cuda as Backend>::seed(&device, seed);
+            let both = [(); 2].map(|()| kept(shape, share, &device).expect("some are dropped"));
+            both.map(|mask| mask.to_data().to_vec().expect("floats of 32 bits"))
+        };
+        for (shape, share) in [([1, 256, 64], 0.3), ([1, 12288, 416], 0.2), ([48, 96, 192], 0.1)] {
+            let [places, queries] = [shape[2], shape[1]];
+            for seed in [0, 1, 1 << 40] {
+                let [first, second] = masks(shape, share, seed);
+                assert_eq!(masks(shape, share, seed), [first.clone(), second.clone()]);
+                let next = masks(shape, share, seed + 1);
+                let n = first.len() as f64;
+                let kept = first.iter().filter(|&&x| x > 0.0).count() as f64;
+                let share_off = (kept - n * (1.0 - share)) / (n * share * (1.0 - share)).sqrt();
+                let mut found = vec![
+                    ("share".to_owned(), share_off),
+                    ("of one pass".to_owned(), correlation(&first, &second)),
+                    ("of the next seed".to_owned(), correlation(&first, &next[0])),
+                    ("of the next seed, other".to_owned(), correlation(&second, &next[0])),
+                ];
+                let lags = (1..=16).chain([32, 64, 128, 256, 512, 1024, 4096, 32768]);
+                for lag in lags.chain([places, 2 * places, places * queries]) {
+                    if lag < first.len() / 2 {
+                        let off = correlation(&first[lag..], &first[..first.len() - lag]);
+                        found.push((format!("at a distance of {lag}"), off));
+                    }
+                }
+                found.sort_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
+                println!("{shape:?}, seed {seed}: share {share_off:.2}, most {:?}", &found[..3]);
+                let (what, off) = &found[0];
+                let most = MOST.0.max(MOST.1 * n.sqrt());
+                assert!(off.abs() < most, "{shape:?}, seed {seed}: {what} {off} deviations");
+            }
+        }
+    }
+}

@@ -11,7 +11,7 @@ use lcp::network::tokens::{Batch, Stage};
 use lcp::network::{self as definition, Attention, FeatureRows, NetworkConfig, Weights};
 
 use crate::groups::{Attended, Groups, Settings, dropped, kept};
-use crate::padding::{Axes, Axis, add_stripped, padded_rows, put};
+use crate::padding::{Axes, Axis, add_stripped, any_padding, padded_rows, put};
 use crate::sums::RowIndex;
 use crate::{Device, Matrix};
 
@@ -29,6 +29,8 @@ struct AttentionParameters {
     qk: Option<[Parameter; 2]>,
     v: Parameter,
     o: Linear,
+    /// 1 in true columns, 0 in padding, [1, w].
+    columns: Matrix,
 }
 
 /// y = x·W + b.
@@ -71,9 +73,9 @@ struct StageTape {
     residual_kept: Option<Matrix>,
 }
 
-/// Derivatives with respect to parameters.
+/// Derivatives with respect to parameters; zero in padding.
 #[derive(Default)]
-struct Gradient(Vec<(definition::Tensor, [Axis; 2], Matrix)>);
+pub struct Gradient(Vec<(definition::Tensor, [Axis; 2], Matrix)>);
 
 impl Gradient {
     fn add(&mut self, parameter: &Parameter, d: Matrix) {
@@ -81,16 +83,31 @@ impl Gradient {
     }
 
     /// Adds all to a gradient in memory.
-    fn read(self, gradient: &mut Weights) {
+    pub fn read(self, gradient: &mut Weights) {
+        for (place, axes, values) in self.values() {
+            add_stripped(&mut gradient[place], &values, axes);
+        }
+    }
+
+    /// The parameters with a derivative in padding that is not zero.
+    /// Were there one, an optimiser that keeps padded weights would make a wider network.
+    pub fn in_padding(self) -> Vec<definition::Tensor> {
+        let leaks =
+            self.values().into_iter().filter(|(_, axes, values)| any_padding(values, *axes));
+        leaks.map(|(place, ..)| place).collect()
+    }
+
+    /// All derivatives, padded, in memory.
+    fn values(self) -> Vec<(definition::Tensor, [Axis; 2], Vec<f32>)> {
         let register = |transaction: Transaction<Cuda>,
                         (.., d): &(definition::Tensor, [Axis; 2], Matrix)| {
             transaction.register(d.clone())
         };
         let read = self.0.iter().fold(Transaction::default(), register).execute();
-        for ((place, axes, _), data) in self.0.into_iter().zip(read) {
-            let values = data.as_slice::<f32>().expect("the GPU's floats have 32 bits");
-            add_stripped(&mut gradient[place], values, axes);
-        }
+        let of = |((place, axes, _), data): ((_, _, _), TensorData)| {
+            (place, axes, data.to_vec().expect("the GPU's floats have 32 bits"))
+        };
+        self.0.into_iter().zip(read).map(of).collect()
     }
 }
 
@@ -164,6 +181,7 @@ impl Network {
             weight: parameter(weight, [rows, cols]),
             bias: parameter(bias, [Axis::ONE, cols]),
         };
+        let columns = put(&vec![1.0; weights.config.width()], [Axis::ONE, width], device);
         let layout = &weights.layout;
         Network {
             config: weights.config.clone(),
@@ -177,6 +195,7 @@ impl Network {
                     qk: tensors.qk.map(|(q, k)| [q, k].map(|place| parameter(place, [width; 2]))),
                     v: parameter(tensors.v, [width; 2]),
                     o: linear((tensors.o, tensors.o_bias), [width; 2]),
+                    columns: columns.clone(),
                 })
                 .collect(),
             mlp_0: linear(layout.mlp_0, [width, hidden]),
@@ -219,6 +238,11 @@ impl Network {
         d_scores: Matrix,
         gradient: &mut Weights,
     ) {
+        self.derivatives(tape, batch, d_scores).read(gradient);
+    }
+
+    /// The same, left on the GPU.
+    pub fn derivatives(&self, tape: &Tape, batch: &DeviceBatch, d_scores: Matrix) -> Gradient {
         let mut found = Gradient::default();
         let n = d_scores.dims()[0];
         let width = tape.t.dims()[1];
@@ -240,7 +264,7 @@ impl Network {
         if let Some(input) = &self.input {
             found.add(input, product_of_columns(batch.x.clone(), d_t));
         }
-        found.read(gradient);
+        found
     }
 }
 
@@ -319,6 +343,8 @@ impl AttentionParameters {
         let correlation = (d.clone() * tape.normalised.clone()).sum_dim(1) / w;
         let d_old =
             (d - mean - tape.normalised.clone() * correlation) * tape.inverse_deviation.clone();
+        // In padding that is not zero, and the update before would pass it on to its parameters.
+        let d_old = d_old * spread(&self.columns, rows);
         d_old + stage.inputs.backward(d_new)
     }
 }

@@ -3,6 +3,7 @@
 //! Each new shape costs a GPU memory of its own and some shapes new kernels.
 //! Rounding does not change any result: added columns of tokens are zero, because so are the added
 //! rows and columns of the weights, and added rows are never gathered.
+//! Derivatives by added weights are zero as well.
 
 use burn::tensor::TensorData;
 
@@ -88,6 +89,15 @@ pub(crate) fn add_stripped(to: &mut [f32], padded: &[f32], [rows, cols]: [Axis; 
     }
 }
 
+/// Whether a padded matrix has an entry in padding that is not zero.
+pub(crate) fn any_padding(padded: &[f32], [rows, cols]: [Axis; 2]) -> bool {
+    let mut rest = padded.to_vec();
+    for row in rows.places() {
+        cols.places().for_each(|col| rest[row * cols.len() + col] = 0.0);
+    }
+    rest.iter().any(|&x| x != 0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +122,10 @@ mod tests {
         let padded: Vec<f32> = (0..64).map(|i| i as f32).collect();
         add_stripped(&mut sum, &padded, [Axis::ONE, axis]);
         assert_eq!(sum, [1.0, 2.0, 3.0, 33.0, 34.0, 35.0]);
+        let mut padded = vec![0.0; 64];
+        axis.places().for_each(|col| padded[col] = 1.0);
+        assert!(!any_padding(&padded, [Axis::ONE, axis]));
+        padded[3] = -1.0;
+        assert!(any_padding(&padded, [Axis::ONE, axis]));
     }
 }

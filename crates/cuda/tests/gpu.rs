@@ -108,6 +108,72 @@ fn scores_and_gradients_are_those_of_the_definition() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
+fn derivatives_of_padding_are_zero() {
+    let device = Device::default();
+    for (seed, config) in (0..).zip(configs()) {
+        let Instance { rows, batch, weights } = instance(&config, seed);
+        let network = Network::new(&weights, &device);
+        let on_device = DeviceBatch::new(&config, &rows, &batch, &device);
+        for dropout in [Dropout::NONE, Dropout::PAPER] {
+            let tape = network.forward(&on_device, &dropout);
+            let scores = forward(&weights, &rows, &batch, &mut Dropper::none()).scores.len();
+            let shape = tape.scores.dims();
+            let d_scores = (0..shape[0]).map(|i| if i < scores { i as f32 - 1.5 } else { 0.0 });
+            let d_scores = burn::tensor::TensorData::new(d_scores.collect::<Vec<_>>(), shape);
+            let d_scores = Matrix::from_data(d_scores, &device);
+            let leaks = network.derivatives(&tape, &on_device, d_scores).in_padding();
+            assert!(leaks.is_empty(), "{config:?}: {leaks:?}");
+        }
+    }
+}
+
+/// Mean and standard deviation of each score over passes.
+fn moments(passes: &[Vec<f32>]) -> Vec<[f64; 2]> {
+    let n = passes.len() as f64;
+    let of = |i: usize| {
+        let values = || passes.iter().map(|scores| f64::from(scores[i]));
+        let mean = values().sum::<f64>() / n;
+        [mean, (values().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt()]
+    };
+    (0..passes[0].len()).map(of).collect()
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn scores_under_dropout_are_spread_as_those_of_the_definition() {
+    use burn::tensor::backend::Backend;
+    const PASSES: u64 = 1000;
+    let device = Device::default();
+    let dropout = Dropout::PAPER;
+    for (seed, config) in (0..).zip(configs()) {
+        let Instance { rows, batch, weights } = instance(&config, seed);
+        let network = Network::new(&weights, &device);
+        let on_device = DeviceBatch::new(&config, &rows, &batch, &device);
+        let pass = |seed: u64| forward(&weights, &rows, &batch, &mut Dropper::new(dropout, seed));
+        let expected: Vec<Vec<f32>> = (0..PASSES).map(|seed| pass(seed).scores).collect();
+        let on_gpu = |seed: u64| -> Vec<f32> {
+            <burn::backend::Cuda as Backend>::seed(&device, seed);
+            let scores = network.forward(&on_device, &dropout).scores;
+            scores.to_data().to_vec::<f32>().unwrap()[..expected[0].len()].to_vec()
+        };
+        let found: Vec<Vec<f32>> = (0..PASSES).map(on_gpu).collect();
+        let size = expected.iter().flatten().fold(0.0f32, |max, x| max.max(x.abs()));
+        let mut most = [0.0f64; 2];
+        for ([mean, deviation], [expected, spread]) in
+            moments(&found).into_iter().zip(moments(&expected))
+        {
+            let error = spread * (2.0 / PASSES as f64).sqrt() + f64::from(TOLERANCE * size) / 5.0;
+            most[0] = most[0].max((mean - expected).abs() / error);
+            most[1] = most[1].max((deviation / spread - 1.0).abs());
+        }
+        println!("{config:?}: means {:.1} errors apart, deviations {:.3}", most[0], most[1]);
+        assert!(most[0] < 5.0, "{config:?}: means are {} standard errors apart", most[0]);
+        assert!(most[1] < 0.25, "{config:?}: deviations differ by a share of {}", most[1]);
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn dropout_keeps_the_mean_of_the_scores() {
     use burn::tensor::backend::Backend;
     let device = Device::default();
