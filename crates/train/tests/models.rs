@@ -230,4 +230,18 @@ fn tables_of_learning_curves() {
         }
     }
     assert_eq!(checked, 32);
+
+    // Two of them again, without the fault.
+    for name in ["visitall-flg-1", "spanner-aoag-1"] {
+        let path = folder().join("curves/mended").join(format!("{name}.jsonl"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let epochs: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let figure = |epoch: &Value, name: &str| epoch[name].as_f64().unwrap();
+        let loss = |epoch: &&Value| figure(epoch, "validation_loss");
+        let best = epochs.iter().min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap();
+        let row = &rows(&readme, &format!("{name}: validation h / h_OCP"))[0];
+        let expected = format!("{:.3} ({} epochs", figure(best, "ratio"), epochs.len());
+        assert!(row.last().unwrap().starts_with(&expected), "{name}: {expected}");
+    }
 }
