@@ -5,17 +5,21 @@ use burn::tensor::TensorData;
 use burn::tensor::backend::Backend;
 use lcp::network::Weights;
 use lcp::network::dropout::Dropout;
-use lcp::training::engine::{Cores, Engine, Item, Part, Pass, StateValue};
+use lcp::training::engine::{Cores, Engine, Item, Part, Pass, StateValue, Update};
 use lcp::training::loss::LossScratch;
+use lcp::training::optimiser::AdamW;
 use rayon::prelude::*;
 
 use crate::network::{DeviceBatch, Network};
+use crate::resident::Resident;
 use crate::{Device, Matrix};
 
 /// Computes on the first GPU.
 #[derive(Default)]
 pub struct Gpu {
     device: Device,
+    /// What whole steps have changed and nobody has asked for yet.
+    resident: Option<Resident>,
 }
 
 impl Gpu {
@@ -57,6 +61,38 @@ impl Engine for Gpu {
             network.backward(&tape, &batch, d_scores, gradient);
         }
         total
+    }
+
+    fn step(
+        &mut self,
+        pass: Pass,
+        parts: &[Part],
+        (dropout, seed): (Dropout, u64),
+        adamw: &mut AdamW,
+        update: Update,
+    ) -> Option<f64> {
+        let [part] = parts else { return None };
+        if pass.weights.layout.prior.is_some() || update.config.max_norm.is_some() {
+            return None;
+        }
+        <Cuda as Backend>::seed(&self.device, seed);
+        let batch = self.batch(pass, part);
+        let begin = || Resident::new(pass.weights, adamw, &self.device);
+        let resident = self.resident.get_or_insert_with(begin);
+        let tape = resident.network.forward(&batch, &dropout);
+        let (loss, d_scores, _) = losses(pass, part, &floats(&tape.scores));
+        let shape = [d_scores.len(), 1];
+        let d_scores = Matrix::from_data(TensorData::new(d_scores, shape), &self.device);
+        let gradient = resident.network.derivatives(&tape, &batch, d_scores);
+        adamw.steps += 1;
+        resident.update(gradient, adamw.steps, update);
+        Some(loss)
+    }
+
+    fn bring_back(&mut self, weights: &mut Weights, adamw: &mut AdamW) {
+        if let Some(resident) = self.resident.take() {
+            resident.read(weights, adamw);
+        }
     }
 
     fn evaluate(&mut self, pass: Pass, parts: &[Part]) -> Vec<StateValue> {

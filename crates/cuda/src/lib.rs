@@ -3,7 +3,9 @@
 //! Shape, parameters and distinct tokens are those of [`lcp::network`]; `network` is its forward
 //! and backward pass in operations of burn, and `Gpu` puts them to work in the training loop of
 //! [`lcp::training`].
-//! Losses and the optimiser stay on the CPU.
+//! Losses are computed on the CPU; the optimiser, too, unless a step is one part, without a prior or
+//! a limit on the gradient's norm, as the paper's are: then weights and moments stay on the GPU until
+//! the epoch is over (`resident`).
 //!
 //! Matrices are multiplied in TF32 (10 bits of mantissa), everything else in 32 bits, so results
 //! differ from those of the CPU in the third digit and are not the same on every GPU.
@@ -20,6 +22,7 @@ mod engine;
 mod groups;
 pub mod network;
 mod padding;
+pub mod resident;
 mod sums;
 
 pub use engine::Gpu;

@@ -2,6 +2,8 @@
 //!
 //! The lines are those of the definition there, on padded matrices; d_x stands for ∂loss/∂x.
 
+use std::collections::BTreeMap;
+
 use burn::backend::Cuda;
 use burn::tensor::activation::relu;
 use burn::tensor::{Tensor, TensorData, Transaction};
@@ -16,10 +18,10 @@ use crate::sums::RowIndex;
 use crate::{Device, Matrix};
 
 /// A parameter on the GPU; vectors are one row.
-struct Parameter {
-    place: definition::Tensor,
-    axes: [Axis; 2],
-    value: Matrix,
+pub(crate) struct Parameter {
+    pub(crate) place: definition::Tensor,
+    pub(crate) axes: [Axis; 2],
+    pub(crate) value: Matrix,
 }
 
 /// The parameters of an attention.
@@ -95,6 +97,11 @@ impl Gradient {
         let leaks =
             self.values().into_iter().filter(|(_, axes, values)| any_padding(values, *axes));
         leaks.map(|(place, ..)| place).collect()
+    }
+
+    /// All derivatives, padded, by where their parameter begins.
+    pub(crate) fn by_place(self) -> BTreeMap<usize, Matrix> {
+        self.0.into_iter().map(|(place, _, d)| (place.start, d)).collect()
     }
 
     /// All derivatives, padded, in memory.
@@ -206,6 +213,20 @@ impl Network {
                 bias: parameter(layout.score.1, [Axis::ONE; 2]),
             },
         }
+    }
+
+    /// The parameters, in a fixed order.
+    pub(crate) fn parameters(&mut self) -> Vec<&mut Parameter> {
+        let mut all: Vec<&mut Parameter> = self.input.iter_mut().collect();
+        for stage in &mut self.stages {
+            all.extend([&mut stage.norm_gain, &mut stage.norm_bias]);
+            all.extend(stage.qk.iter_mut().flatten());
+            all.extend([&mut stage.v, &mut stage.o.weight, &mut stage.o.bias]);
+        }
+        for linear in [&mut self.mlp_0, &mut self.mlp_1, &mut self.score] {
+            all.extend([&mut linear.weight, &mut linear.bias]);
+        }
+        all
     }
 
     /// The scores of a batch.

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::examples::{ExampleId, Examples};
 use super::loss::{Loss, LossScratch, Scores};
+use super::optimiser::{AdamW, AdamWConfig};
 use crate::network::dropout::{Dropout, Dropper};
 use crate::network::tokens::Batch;
 use crate::network::{Attention, NetworkConfig, Weights, forward};
@@ -51,6 +52,17 @@ pub struct Pass<'a> {
     pub loss: Loss,
 }
 
+/// How a step changes weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Update {
+    /// The optimiser.
+    pub config: AdamWConfig,
+    /// The learning rate.
+    pub rate: f32,
+    /// What the sum of the gradients is multiplied with.
+    pub factor: f32,
+}
+
 /// Computes losses and gradients.
 pub trait Engine {
     /// The cores that it leaves for finding tokens.
@@ -68,6 +80,27 @@ pub trait Engine {
         dropout: (Dropout, u64),
         gradient: &mut Weights,
     ) -> f64;
+
+    /// A whole step with weights and moments that the engine keeps: the sum of the losses. None if
+    /// it keeps none.
+    /// The first such step begins with the weights of `pass` and the moments of `adamw`; later ones
+    /// read neither, until they are brought back.
+    fn step(
+        &mut self,
+        pass: Pass,
+        parts: &[Part],
+        dropout: (Dropout, u64),
+        adamw: &mut AdamW,
+        update: Update,
+    ) -> Option<f64> {
+        let _ = (pass, parts, dropout, adamw, update);
+        None
+    }
+
+    /// Brings back what whole steps have changed.
+    fn bring_back(&mut self, weights: &mut Weights, adamw: &mut AdamW) {
+        let _ = (weights, adamw);
+    }
 
     /// Loss and h of each state, without dropout.
     fn evaluate(&mut self, pass: Pass, parts: &[Part]) -> Vec<StateValue>;

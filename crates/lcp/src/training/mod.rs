@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::dropout::Dropout;
 use crate::network::{NetworkConfig, Weights};
-use engine::{Cores, Engine, Item, Part, Pass, StateValue};
+use engine::{Cores, Engine, Item, Part, Pass, StateValue, Update};
 use examples::Examples;
 use loss::Loss;
 use optimiser::{AdamW, AdamWConfig, Schedule, ScheduleConfig};
@@ -125,9 +125,10 @@ pub struct Trainer {
     settings: Settings,
     set: Arc<TrainingSet>,
     engine: Box<dyn Engine>,
-    /// The network as it is now.
+    /// The network as it was when the epoch was over, or states were evaluated, last: an engine may
+    /// keep it to itself in between.
     pub weights: Weights,
-    /// The optimiser's state.
+    /// The optimiser's state, likewise.
     pub adamw: AdamW,
     /// The schedule's state.
     pub schedule: Schedule,
@@ -263,16 +264,24 @@ impl Trainer {
             });
             self.ready.extend(steps.into_iter().map(Arc::new));
         }
-        let step = self.ready.pop_front()?;
+        let Some(step) = self.ready.pop_front() else {
+            self.engine.bring_back(&mut self.weights, &mut self.adamw);
+            return None;
+        };
         let states: usize = step.parts.iter().map(|part| part.items.len()).sum();
         let Trainer { settings, set, weights, gradient, .. } = self;
         let pass = Pass { weights, examples: &set.examples, loss: settings.loss };
-        gradient.data.fill(0.0);
         let dropout = (settings.dropout, self.random.random());
-        let loss = self.engine.gradient(pass, &step.parts, dropout, gradient);
         let factor = 1.0 / states as f32;
-        gradient.data.iter_mut().for_each(|g| *g *= factor);
         let rate = self.schedule.rate(&settings.schedule, self.adamw.steps);
+        let update = Update { config: settings.adamw, rate, factor };
+        let adamw = &mut self.adamw;
+        if let Some(loss) = self.engine.step(pass, &step.parts, dropout, adamw, update) {
+            return Some(StepDone { loss: loss / states as f64, states, work: step.work });
+        }
+        gradient.data.fill(0.0);
+        let loss = self.engine.gradient(pass, &step.parts, dropout, gradient);
+        gradient.data.iter_mut().for_each(|g| *g *= factor);
         self.adamw.step(&settings.adamw, rate, &mut weights.data, &gradient.data);
         let work = step.work + PARAMETER * weights.data.len() as Work;
         Some(StepDone { loss: loss / states as f64, states, work })
@@ -280,6 +289,7 @@ impl Trainer {
 
     /// Loss and h of other states as the network is now.
     pub fn evaluate(&mut self, examples: &Examples, parts: &[Part]) -> Vec<StateValue> {
+        self.engine.bring_back(&mut self.weights, &mut self.adamw);
         let pass = Pass { weights: &self.weights, examples, loss: self.settings.loss };
         self.engine.evaluate(pass, parts)
     }
