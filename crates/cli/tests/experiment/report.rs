@@ -379,6 +379,39 @@ fn the_readme_says_what_the_committed_results_say() {
         assert!(learned.contains(&text), "experiments/learned.md does not say {text}");
     }
 
+    // The learning track, beside another planner where its results are known.
+    let track = records("learning/runs.jsonl");
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/README.md");
+    let models = std::fs::read_to_string(models).unwrap();
+    let says_of_track =
+        |text: String| assert!(models.contains(&text), "models/README.md does not say {text}");
+    let domains: BTreeSet<&str> = track.iter().map(|r| r["domain"].as_str().unwrap()).collect();
+    for name in ["auto", "auto, model"] {
+        let solved = crate::report::solved(&track, name);
+        let of = |domain: &&str| solved.values().filter(|(other, _)| other == domain).count();
+        let cells: String = domains.iter().map(|domain| format!(" {} |", of(domain))).collect();
+        says_of_track(format!("|{cells} **{}** |", solved.len()));
+        assert_eq!(track.iter().filter(|r| r["configuration"] == name).count(), 300);
+    }
+    let others = records("learning/imported.jsonl");
+    let in_fifteen = |r: &&Value| {
+        let is_there = others.iter().any(|other| other["task"] == r["task"]);
+        is_there && ended(r) && r["configuration"] == "auto" && r["cpu_s"].as_f64().unwrap() <= 15.0
+    };
+    says_of_track(format!(
+        "`auto` solves {} of them in 15 s, Scorpion's recommended configuration {}",
+        track.iter().filter(in_fifteen).count(),
+        others.iter().filter(ended).count()
+    ));
+    let costs: BTreeSet<(String, String)> = track
+        .iter()
+        .chain(&others)
+        .filter(ended)
+        .map(|r| (r["task"].to_string(), r["result"]["cost"].to_string()))
+        .collect();
+    let solved_tasks: BTreeSet<&String> = costs.iter().map(|(task, _)| task).collect();
+    assert_eq!(costs.len(), solved_tasks.len(), "equal costs");
+
     // Learned ascent on its own.
     let ascent = records("ascent/runs.jsonl");
     let harder = records("ascent-medium/runs.jsonl");
