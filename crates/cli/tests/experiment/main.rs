@@ -5,6 +5,7 @@
 mod browser;
 #[path = "../common/browser.rs"]
 mod chromium;
+mod committed;
 mod failures;
 mod fixture;
 mod report;
