@@ -40,9 +40,9 @@ pub(super) const TOLERANCE: f64 = 0.01;
 /// Shares do not fall below this part of what a class has, so that they can return.
 const LEAST_SHARE: f64 = 1e-5;
 
-/// The work of the learned rule for a slot. With 10, 20, 30 and 50 `auto --model ascent` takes 1.12,
-/// 1.10, 1.07 and 1.36 times as long as `auto` on eight tasks of blocks, 0.40, 0.55, 0.29 and 0.32
-/// times on four of logistics.
+/// The work of the learned rule for a slot. With 10, 20, 30 and 50 `auto` takes 1.12, 1.10, 1.07 and
+/// 1.36 times as long as with plain steps on eight tasks of blocks, 0.40, 0.55, 0.29 and 0.32 times on
+/// four of logistics.
 const LEARNED_SLOT: Work = 30;
 
 /// How much of equal shares is mixed into those of a partitioning to begin with: 0.1, 0.3 and 1 give
