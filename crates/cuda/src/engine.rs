@@ -11,6 +11,7 @@ use lcp::training::optimiser::AdamW;
 use rayon::prelude::*;
 
 use crate::network::{DeviceBatch, Network};
+use crate::products::Products;
 use crate::resident::Resident;
 use crate::{Device, Matrix};
 
@@ -45,7 +46,7 @@ impl Engine for Gpu {
         (dropout, seed): (Dropout, u64),
         gradient: &mut Weights,
     ) -> f64 {
-        let network = Network::new(pass.weights, &self.device);
+        let network = Network::new(pass.weights, Products::Tf32, &self.device);
         let mut total = 0.0;
         for (i, part) in (0..).zip(parts) {
             <Cuda as Backend>::seed(&self.device, seed.wrapping_add(i));
@@ -96,7 +97,7 @@ impl Engine for Gpu {
     }
 
     fn evaluate(&mut self, pass: Pass, parts: &[Part]) -> Vec<StateValue> {
-        let network = Network::new(pass.weights, &self.device);
+        let network = Network::new(pass.weights, Products::Tf32, &self.device);
         let scores = |part: &Part| {
             let tape = network.forward(&self.batch(pass, part), &Dropout::NONE);
             (part.clone(), floats(&tape.scores))

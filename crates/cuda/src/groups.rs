@@ -10,6 +10,7 @@ use lcp::network::Attention;
 use lcp::network::tokens::Stage;
 
 use crate::padding::padded_rows;
+use crate::products::Products;
 use crate::sums::{Indices, RowSums, indices};
 use crate::{Device, Matrix};
 
@@ -88,13 +89,13 @@ impl Groups {
     }
 
     /// The mean of each group's tokens: [groups, w].
-    pub(crate) fn means(&self, x: Matrix) -> Matrix {
+    pub(crate) fn means(&self, x: Matrix, products: Products) -> Matrix {
         let width = x.dims()[1];
         let mean = |bucket: &Bucket| {
             let [groups, places, _] = bucket.shape;
             let members = x.clone().select(0, bucket.members.clone());
             let members = members.reshape([groups, places, width]);
-            bucket.shares().matmul(members).reshape([groups, width])
+            products.of(bucket.shares(), members).reshape([groups, width])
         };
         Tensor::cat(self.buckets.iter().map(mean).collect(), 0)
     }
@@ -190,6 +191,8 @@ pub(crate) struct Settings {
     pub(crate) scale: f64,
     /// The share of weights that is zeroed.
     pub(crate) dropout: f64,
+    /// How matrices are multiplied.
+    pub(crate) products: Products,
 }
 
 /// What attention keeps for its derivatives.
@@ -207,17 +210,17 @@ impl Groups {
     /// softmax(scale·q·kᵀ + ln n)·v in each group: [new, w].
     pub(crate) fn attend(&self, [q, k, v]: [Matrix; 3], settings: Settings) -> (Matrix, Attended) {
         let qkv = [q * settings.scale, k, v];
-        let heads = settings.heads;
+        let Settings { heads, products, .. } = settings;
         let mut weights = Vec::new();
         let mut attended = Vec::new();
         for bucket in &self.buckets {
             let [n, places, queries] = bucket.shape;
             let [q, k, v] = bucket.split(&qkv, heads);
-            let logits = q.matmul(k.swap_dims(1, 2)).reshape([n, heads * queries, places]);
+            let logits = products.of(q, k.swap_dims(1, 2)).reshape([n, heads * queries, places]);
             let shares = softmax(logits + bucket.log_multiplicity.clone(), 2);
             let shares = shares.reshape([n * heads, queries, places]);
             let kept = kept(shares.dims(), settings.dropout, &shares.device());
-            attended.push(join(dropped(shares.clone(), &kept).matmul(v), n, heads));
+            attended.push(join(products.of(dropped(shares.clone(), &kept), v), n, heads));
             weights.push((shares, kept));
         }
         let attended = Tensor::cat(attended, 0).select(0, self.places.clone());
@@ -226,7 +229,7 @@ impl Groups {
 
     /// The derivatives of queries, keys and values, given that of what is attended to.
     pub(crate) fn attend_backward(&self, tape: &Attended, d_attended: Matrix) -> [Matrix; 3] {
-        let Settings { heads, scale, .. } = tape.settings;
+        let Settings { heads, scale, products, .. } = tape.settings;
         let width = d_attended.dims()[1];
         let zero = Tensor::zeros([1, width], &d_attended.device());
         let d_attended = Tensor::cat(vec![d_attended, zero], 0);
@@ -237,13 +240,13 @@ impl Groups {
             let d_out = d_attended.clone().select(0, bucket.outs.clone());
             let d_out = split(d_out, n, queries, heads);
             let used = dropped(shares.clone(), kept);
-            d_v.push(join(used.swap_dims(1, 2).matmul(d_out.clone()), n, heads));
-            let d_shares = dropped(d_out.matmul(v.swap_dims(1, 2)), kept);
+            d_v.push(join(products.of(used.swap_dims(1, 2), d_out.clone()), n, heads));
+            let d_shares = dropped(products.of(d_out, v.swap_dims(1, 2)), kept);
             let weighted = d_shares * shares.clone();
             let total = weighted.clone().sum_dim(2);
             let d_logits = weighted - shares.clone() * total; // [groups·heads, queries, places]
-            d_q.push(join(d_logits.clone().matmul(k), n, heads));
-            d_k.push(join(d_logits.swap_dims(1, 2).matmul(q), n, heads));
+            d_q.push(join(products.of(d_logits.clone(), k), n, heads));
+            d_k.push(join(products.of(d_logits.swap_dims(1, 2), q), n, heads));
         }
         let query_sums = self.query_sums.as_ref().expect("attention is learned");
         [query_sums.sum(d_q) * scale, self.member_sums.sum(d_k), self.member_sums.sum(d_v)]

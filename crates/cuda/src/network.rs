@@ -14,6 +14,7 @@ use lcp::network::{self as definition, Attention, FeatureRows, NetworkConfig, We
 
 use crate::groups::{Attended, Groups, Settings, dropped, kept};
 use crate::padding::{Axes, Axis, add_stripped, any_padding, padded_rows, put};
+use crate::products::Products;
 use crate::sums::RowIndex;
 use crate::{Device, Matrix};
 
@@ -22,6 +23,7 @@ pub(crate) struct Parameter {
     pub(crate) place: definition::Tensor,
     pub(crate) axes: [Axis; 2],
     pub(crate) value: Matrix,
+    products: Products,
 }
 
 /// The parameters of an attention.
@@ -130,15 +132,15 @@ fn is_positive(x: &Matrix) -> Matrix {
 }
 
 /// xᵀ·y; of many rows as a sum of products, which a GPU computes side by side.
-fn product_of_columns(x: Matrix, y: Matrix) -> Matrix {
+fn product_of_columns(x: Matrix, y: Matrix, products: Products) -> Matrix {
     const PARTS: usize = 8;
     let ([n, a], [_, b]) = (x.dims(), y.dims());
     if n < 2048 || !n.is_multiple_of(PARTS) {
-        return x.transpose().matmul(y);
+        return products.of(x.transpose(), y);
     }
     let x = x.reshape([PARTS, n / PARTS, a]);
     let y = y.reshape([PARTS, n / PARTS, b]);
-    x.swap_dims(1, 2).matmul(y).sum_dim(0).reshape([a, b])
+    products.of(x.swap_dims(1, 2), y).sum_dim(0).reshape([a, b])
 }
 
 /// The sum of all rows; of many in two steps, which a GPU computes side by side.
@@ -154,13 +156,18 @@ fn sum_of_rows(x: Matrix) -> Matrix {
 impl Parameter {
     /// x·W.
     fn times(&self, x: &Matrix) -> Matrix {
-        x.clone().matmul(self.value.clone())
+        self.products.of(x.clone(), self.value.clone())
+    }
+
+    /// Notes the derivative of W, given that of x·W.
+    fn derivative(&self, x: &Matrix, d_y: &Matrix, gradient: &mut Gradient) {
+        gradient.add(self, product_of_columns(x.clone(), d_y.clone(), self.products));
     }
 
     /// The derivative of x, given that of x·W; notes that of W.
     fn times_backward(&self, x: &Matrix, d_y: &Matrix, gradient: &mut Gradient) -> Matrix {
-        gradient.add(self, product_of_columns(x.clone(), d_y.clone()));
-        d_y.clone().matmul(self.value.clone().transpose())
+        self.derivative(x, d_y, gradient);
+        self.products.of(d_y.clone(), self.value.clone().transpose())
     }
 }
 
@@ -177,12 +184,13 @@ impl Linear {
 
 impl Network {
     /// Puts weights on the GPU.
-    pub fn new(weights: &Weights, device: &Device) -> Network {
+    pub fn new(weights: &Weights, products: Products, device: &Device) -> Network {
         let Axes { input, width, hidden } = Axes::new(&weights.config);
         let parameter = |place: definition::Tensor, axes: [Axis; 2]| Parameter {
             place,
             axes,
             value: put(&weights[place], axes, device),
+            products,
         };
         let linear = |(weight, bias), [rows, cols]: [Axis; 2]| Linear {
             weight: parameter(weight, [rows, cols]),
@@ -283,7 +291,7 @@ impl Network {
             d_t = parameters.backward(&self.config, stage, tape, d_t, &mut found);
         }
         if let Some(input) = &self.input {
-            found.add(input, product_of_columns(batch.x.clone(), d_t));
+            input.derivative(&batch.x, &d_t, &mut found);
         }
         found
     }
@@ -309,13 +317,14 @@ impl AttentionParameters {
                     heads: config.heads,
                     scale: 1.0 / (config.head() as f64).sqrt(),
                     dropout: dropout.attention,
+                    products: self.v.products,
                 };
                 let (attended, tape) = stage.groups.attend(qkv, settings); // [new, w]
                 let update = self.o.forward(&attended);
                 (attended, Some(tape), None, update)
             }
             (None, Some(group_of)) => {
-                let means = stage.groups.means(z.clone()); // [groups, w]
+                let means = stage.groups.means(z.clone(), self.v.products); // [groups, w]
                 let attended = self.v.times(&means);
                 let update = group_of.gather(self.o.forward(&attended)); // [new, w]
                 (attended, None, Some(means), update)

@@ -10,6 +10,7 @@ use lcp::training::optimiser::AdamW;
 
 use crate::network::{Gradient, Network, Parameter};
 use crate::padding::{add_stripped, put};
+use crate::products::Products;
 use crate::{Device, Matrix};
 
 /// A network and the moments of its parameters.
@@ -23,7 +24,7 @@ pub struct Resident {
 impl Resident {
     /// Puts a network and the state of its optimiser on the GPU.
     pub fn new(weights: &Weights, adamw: &AdamW, device: &Device) -> Resident {
-        let mut network = Network::new(weights, device);
+        let mut network = Network::new(weights, Products::Tf32, device);
         let of = |parameter: &mut Parameter| {
             let Parameter { place, axes, .. } = *parameter;
             [&adamw.first, &adamw.second].map(|moments| put(&moments[range(place)], axes, device))
