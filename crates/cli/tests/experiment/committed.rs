@@ -525,3 +525,71 @@ fn the_table_of_policies_says_what_their_runs_say() {
         assert!(page.contains(&row), "learned.md does not have {row} ({policy})");
     }
 }
+
+/// The paper's method with models trained as published, beside the paper's own coverage.
+#[test]
+fn the_table_of_the_published_method_says_what_its_runs_say() {
+    let runs = records("published/runs.jsonl");
+    let imported = records("published/imported.jsonl");
+    let thirty = records("thirty-seconds/runs.jsonl");
+    assert_eq!(runs.len(), 348);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(folder.join("models/README.md")).unwrap();
+    let says = |text: String| assert!(page.contains(&text), "models/README.md: {text}");
+    let name = "LCP FLG-2, as published";
+    let ours = solved(&runs, name);
+    let domains = ["blocks", "ferry", "logistics", "miconic", "spanner", "visitall"];
+
+    let coverage = std::fs::read_to_string(folder.join("experiments/paper-coverage.csv")).unwrap();
+    let of_paper = |domain: &str| -> usize {
+        let row = format!("LCP FLG-2,{domain},");
+        let line = coverage.lines().find_map(|line| line.strip_prefix(&row));
+        line.and_then(|rest| rest.split(',').next()).unwrap().parse().unwrap()
+    };
+    let of_ours = |domain: &str| ours.values().filter(|(other, _)| *other == domain).count();
+    let row = |what: &str, solved: &dyn Fn(&str) -> usize| {
+        let counts = domains.map(solved);
+        let cells: String = counts.iter().map(|count| format!(" {count} |")).collect();
+        let comparable = counts.iter().sum::<usize>() - counts[1];
+        says(format!("| {what} |{cells} **{comparable}** |"));
+    };
+    row("60 s, one core", &of_ours);
+    row("the paper, 1800 s with a GPU", &of_paper);
+
+    let of_domain = |domain: &str| {
+        let mut ours = ours.clone();
+        ours.retain(|_, (other, _)| domain == "all" || *other == domain);
+        ratios(&imported, "LCP FLG-2 (paper)", &ours)
+    };
+    let cell = |domain: &str| match of_domain(domain) {
+        ratios if ratios.is_empty() => " – |".to_string(),
+        ratios => format!(" {:.2} ({}) |", mean(&ratios), ratios.len()),
+    };
+    let cells: String = domains.iter().chain(&["all"]).map(|domain| cell(domain)).collect();
+    says(format!("| expansions over the paper's (tasks) |{cells}"));
+
+    let ended = |r: &&Value| r["status"] == "solved";
+    let costs: BTreeMap<&str, &Value> = thirty
+        .iter()
+        .filter(|r| r["configuration"] == "auto")
+        .filter(ended)
+        .map(|r| (r["task"].as_str().unwrap(), &r["result"]["cost"]))
+        .collect();
+    for run in runs.iter().filter(ended) {
+        let other = costs.get(run["task"].as_str().unwrap());
+        assert!(other.is_none_or(|cost| **cost == run["result"]["cost"]), "{}", run["task"]);
+    }
+    // The share of the time that each part of a prediction takes.
+    let share = |part: &str| {
+        let seconds = |of: &str| -> f64 {
+            runs.iter().filter_map(|r| r["result"][of].as_f64()).sum()
+        };
+        100.0 * seconds(part) / seconds("search_s")
+    };
+    says(format!(
+        "features {:.1} %, the network {:.0} %, distances {:.0} %",
+        share("features_s"),
+        share("network_s"),
+        share("distances_s")
+    ));
+}
