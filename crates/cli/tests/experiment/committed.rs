@@ -581,9 +581,8 @@ fn the_table_of_the_published_method_says_what_its_runs_say() {
     }
     // The share of the time that each part of a prediction takes.
     let share = |part: &str| {
-        let seconds = |of: &str| -> f64 {
-            runs.iter().filter_map(|r| r["result"][of].as_f64()).sum()
-        };
+        let seconds =
+            |of: &str| -> f64 { runs.iter().filter_map(|r| r["result"][of].as_f64()).sum() };
         100.0 * seconds(part) / seconds("search_s")
     };
     says(format!(
