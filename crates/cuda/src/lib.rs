@@ -10,7 +10,8 @@
 //! Matrices are multiplied in TF32 (10 bits of mantissa), everything else in 32 bits, so scores
 //! differ from those of the CPU in the third digit and are not the same on every GPU; derivatives
 //! may differ by some hundredths, as a hidden unit may be zero on one of the two alone.
-//! With full products (`products`) both are the CPU's in five digits, which a test holds where there is a GPU.
+//! With full products (`products`) both are the CPU's in five digits, which a test holds where there
+//! is a GPU.
 //!
 //! Everything is behind the feature `burn`, which the program's feature `cuda` switches on.
 

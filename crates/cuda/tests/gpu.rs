@@ -20,8 +20,7 @@ use rand_xoshiro::Xoshiro256PlusPlus as Random;
 /// products by less of what their terms add up to.
 const TOLERANCE: f32 = 5e-3;
 
-/// The same with full products. Derivatives are only held to those: an error of TF32 decides which
-/// hidden units are zero, and what such a unit adds to a derivative is there or not.
+/// The same with full products, where no error of TF32 decides which hidden units are zero.
 const FULL_TOLERANCE: f32 = 5e-5;
 
 struct Rows(Vec<Vec<(u32, u32)>>);
@@ -109,20 +108,26 @@ fn differences(products: Products, seed: u64, config: &NetworkConfig) -> Vec<(St
     all
 }
 
+fn check(products: Products, limit: f32) {
+    for (seed, config) in (0..).zip(configs()) {
+        for (what, error) in differences(products, seed, &config) {
+            println!("{config:?}: {what} differ by {error:.1e}");
+            assert!(error <= limit, "{config:?}: {what} differ by {error}");
+        }
+    }
+}
+
+/// On an H200 this fails by derivatives (`models/README.md`).
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn scores_and_gradients_are_those_of_the_definition() {
-    for (seed, config) in (0..).zip(configs()) {
-        for (what, error) in differences(Products::Full, seed, &config) {
-            println!("{config:?}: {what} differ by {error:.1e}");
-            assert!(error <= FULL_TOLERANCE, "{config:?}: {what} differ by {error}");
-        }
-        for (what, error) in differences(Products::Tf32, seed, &config) {
-            println!("{config:?}: {what} differ by {error:.1e} in TF32");
-            let limited = what == "scores";
-            assert!(!limited || error <= TOLERANCE, "{config:?}: {what} differ by {error} in TF32");
-        }
-    }
+    check(Products::Tf32, TOLERANCE);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn with_full_products_they_are_in_five_digits() {
+    check(Products::Full, FULL_TOLERANCE);
 }
 
 #[test]
