@@ -87,6 +87,7 @@ pub mod partition;
 pub mod certificate;
 pub mod heuristic;
 
+pub mod engine;
 pub mod plan;
 pub mod search;
 

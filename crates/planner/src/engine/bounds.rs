@@ -1,0 +1,154 @@
+//! What is known of the cost of the cheapest plan, and who showed it.
+
+use crate::plan::Plan;
+use crate::task::Cost;
+
+/// The best lower bound and the best plan that the engines of a run have shown.
+///
+/// Guarantees: the lower bound never falls, and the cost of the plan never rises.
+/// Requires of engines: lower bounds are admissible, and plans are plans of the task.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    lower: Cost,
+    raised_by: Option<&'static str>,
+    plan: Option<Plan>,
+    found_by: Option<&'static str>,
+    unsolvable: bool,
+}
+
+impl Bounds {
+    /// Nothing is known yet: every plan costs at least 0.
+    pub fn new() -> Bounds {
+        Bounds::default()
+    }
+
+    /// Every plan costs at least this.
+    pub fn lower(&self) -> Cost {
+        self.lower
+    }
+
+    /// Who raised the lower bound last.
+    pub fn raised_by(&self) -> Option<&'static str> {
+        self.raised_by
+    }
+
+    /// The cost of the best plan so far.
+    pub fn upper(&self) -> Option<Cost> {
+        self.plan.as_ref().map(|plan| plan.cost)
+    }
+
+    /// The best plan so far.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    /// Who found the best plan.
+    pub fn found_by(&self) -> Option<&'static str> {
+        self.found_by
+    }
+
+    /// Takes note of a lower bound; whether it is higher than the one so far.
+    ///
+    /// # Panics
+    /// If it exceeds the cost of the best plan: then a bound was not admissible, and no result of
+    /// this run can be trusted.
+    pub fn raise(&mut self, lower: Cost, by: &'static str) -> bool {
+        let rises = lower > self.lower;
+        if rises {
+            (self.lower, self.raised_by) = (lower, Some(by));
+            self.check();
+        }
+        rises
+    }
+
+    /// Takes note of a plan; whether it is cheaper than the best one so far.
+    ///
+    /// # Panics
+    /// If it costs less than the lower bound, as [`Bounds::raise`] does.
+    pub fn offer(&mut self, plan: Plan, by: &'static str) -> bool {
+        let is_better = self.upper().is_none_or(|best| plan.cost < best);
+        if is_better {
+            (self.plan, self.found_by) = (Some(plan), Some(by));
+            self.check();
+        }
+        is_better
+    }
+
+    /// Takes note of a proof that every plan costs at least as much as the best one so far, or
+    /// that there is none at all.
+    pub fn exhaust(&mut self, by: &'static str) {
+        match self.upper() {
+            Some(cost) => {
+                self.raise(cost, by);
+            }
+            None => {
+                self.unsolvable = true;
+                self.raised_by = Some(by);
+            }
+        }
+    }
+
+    /// Whether it is proved that there is no plan.
+    pub fn are_unsolvable(&self) -> bool {
+        self.unsolvable
+    }
+
+    /// Whether nothing is left to show: the best plan is proved to be optimal, or there is none.
+    pub fn have_met(&self) -> bool {
+        self.unsolvable || self.upper().is_some_and(|upper| upper <= self.lower)
+    }
+
+    fn check(&self) {
+        let is_sound = self.upper().is_none_or(|upper| self.lower <= upper && !self.unsolvable);
+        assert!(
+            is_sound,
+            "{} shows that every plan costs at least {}, but {} found one for {:?}",
+            self.raised_by.unwrap_or("nobody"),
+            self.lower,
+            self.found_by.unwrap_or("nobody"),
+            self.upper(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(cost: Cost) -> Plan {
+        Plan { operators: Vec::new(), cost }
+    }
+
+    #[test]
+    fn bounds_only_improve_and_remember_who_showed_them() {
+        let mut bounds = Bounds::new();
+        assert!(bounds.raise(3, "a") && !bounds.raise(2, "b") && !bounds.raise(3, "b"));
+        assert_eq!((bounds.lower(), bounds.raised_by()), (3, Some("a")));
+        assert!(bounds.offer(plan(9), "b") && !bounds.offer(plan(9), "c"));
+        assert!(bounds.offer(plan(7), "c"));
+        assert_eq!((bounds.upper(), bounds.found_by()), (Some(7), Some("c")));
+        assert!(!bounds.have_met());
+        bounds.raise(7, "a");
+        assert!(bounds.have_met() && !bounds.are_unsolvable());
+    }
+
+    #[test]
+    fn an_exhausted_search_proves_the_best_plan_or_that_there_is_none() {
+        let mut bounds = Bounds::new();
+        bounds.exhaust("a");
+        assert!(bounds.have_met() && bounds.are_unsolvable());
+        let mut bounds = Bounds::new();
+        bounds.offer(plan(4), "b");
+        bounds.exhaust("a");
+        assert_eq!((bounds.lower(), bounds.raised_by()), (4, Some("a")));
+        assert!(bounds.have_met() && !bounds.are_unsolvable());
+    }
+
+    #[test]
+    #[should_panic(expected = "b shows that every plan costs at least 5")]
+    fn a_bound_above_a_plan_is_never_accepted() {
+        let mut bounds = Bounds::new();
+        bounds.offer(plan(4), "a");
+        bounds.raise(5, "b");
+    }
+}

@@ -1,0 +1,40 @@
+//! Engines: searches that are advanced in turns and share what they show.
+//!
+//! An engine does a slice of work when the strategy asks it to, keeps its place, and goes on later.
+//! What it shows about the task stands in [`Bounds`], which all engines of a run read and write:
+//! the best lower bound on the cost of every plan, and the best plan.
+//! The task is solved as soon as the two meet, whoever showed them.
+//!
+//! Every engine is deterministic in work: the same slices and the same bounds give the same run.
+
+mod bounds;
+
+pub use bounds::Bounds;
+
+use crate::search::Stop;
+use crate::work::Budget;
+
+/// A search that can be advanced and goes on later.
+pub trait Engine {
+    /// Its name in reports, and in [`Bounds`] as who showed something.
+    fn name(&self) -> &'static str;
+
+    /// Goes on from where it stopped until the budget is spent or there is nothing more to do.
+    ///
+    /// It may overrun the budget by one step of its own and spends what the step took.
+    fn advance(&mut self, bounds: &mut Bounds, budget: &mut Budget) -> Progress;
+
+    /// Bytes that it holds.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// How far an engine has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// The budget is spent, and there is more to do.
+    Going,
+    /// There is nothing more to do: what it could show stands in the bounds.
+    Finished,
+    /// It had to stop. Out of memory is the end of this engine alone, any other reason that of all.
+    Stopped(Stop),
+}
