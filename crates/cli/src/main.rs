@@ -1,31 +1,8 @@
 //! The `apportion` command: parse the command line, run one command, print its error once.
 
-mod certificate;
-mod console;
-mod documents;
-mod evaluate;
-mod exit;
-mod experiment;
-mod explain;
-mod generate;
-mod heuristic;
-mod input;
-mod judge;
-mod learned;
-mod memory;
-mod options;
-mod output;
-mod parent;
-mod plan;
-mod progress;
-mod progress_file;
-mod report;
-mod sample;
-mod signals;
-mod train;
-mod translate;
-mod validate;
-mod watch;
+mod commands;
+mod run;
+mod setup;
 
 use std::process::ExitCode;
 
@@ -34,7 +11,13 @@ use serde_json::json;
 
 pub(crate) use ::experiment::units;
 
-use crate::exit::Exit;
+use crate::commands::{
+    documents, evaluate, experiment, explain, generate, judge, plan, sample, train, translate,
+    validate,
+};
+use crate::run::exit::{self, Exit};
+use crate::run::{console, parent};
+use crate::setup::options;
 
 /// Optimal classical planning with a learned, provably admissible heuristic.
 #[derive(Parser)]

@@ -25,12 +25,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use planner::abstraction::{
-    Abstractions, CartesianConfig, CegarConfig, Component, LandmarkConfig, Pattern,
-    cartesian_abstractions, cegar_patterns, landmark_abstractions, projections_within,
+    Abstractions, CartesianConfig, CegarConfig, Component, CutConfig, LandmarkConfig, Pattern,
+    cartesian_abstractions, cegar_patterns, cut_abstractions, landmark_abstractions,
+    projections_within,
 };
-use planner::heuristic::{
-    CutConfig, Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig, cut_abstractions,
-};
+use planner::heuristic::{Estimate, Heuristic, ScheduleConfig, Stored, StoredConfig};
 use planner::partition::{
     Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
     Start, Walks,

@@ -9,12 +9,11 @@
 use std::time::Instant;
 
 use planner::abstraction::{
-    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, LandmarkConfig, Pattern,
-    PatternLimits, cartesian_abstractions, cegar_patterns, chosen_patterns, interesting_patterns,
-    landmark_abstractions, projections_within,
+    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, CutConfig, LandmarkConfig, Pattern,
+    PatternLimits, cartesian_abstractions, cegar_patterns, chosen_patterns, cut_abstractions,
+    interesting_patterns, landmark_abstractions, projections_within,
 };
 use planner::estimate::Estimate;
-use planner::heuristic::{CutConfig, cut_abstractions};
 use planner::partition::{
     Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
     Walks,

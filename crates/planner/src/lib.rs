@@ -71,7 +71,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A name for it on the command line is one line of `crates/cli/src/heuristic.rs`.
+//! A name for it on the command line is one line of `crates/cli/src/setup/heuristic.rs`.
 
 pub mod work;
 

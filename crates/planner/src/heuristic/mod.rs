@@ -17,7 +17,7 @@ pub use blind::Blind;
 pub use every_state::EveryState;
 pub use hmax::HMax;
 pub use lazy::Lazy;
-pub use lmcut::{CutConfig, LmCut, cut_abstractions};
+pub use lmcut::LmCut;
 pub use maximum::Maximum;
 pub use schedule::ScheduleConfig;
 pub use staged::{Build, Staged};

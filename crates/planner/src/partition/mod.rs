@@ -10,21 +10,12 @@
 //! Each way to make a partitioning is one file; they implement [`Partitioner`].
 
 mod ascent;
-mod canonical;
+mod baselines;
 mod flow;
-mod gzocp;
-mod improved;
-mod lagrangian;
-mod master;
-mod ocp;
+mod optimal;
 mod policy;
 mod portfolio;
-mod program;
-mod saturate;
-mod scp;
-mod step;
-mod trained;
-mod uniform;
+mod saturated;
 mod walks;
 
 use thiserror::Error;
@@ -39,18 +30,12 @@ use crate::task::{Cost, OpId, Value};
 use crate::work::{self, Budget, Work};
 
 pub use crate::abstraction::COST_SCALE;
-pub use ascent::Bounds;
-pub use canonical::{Canonical, CanonicalShares};
-pub use gzocp::{ZeroOneConfig, zero_one_partitionings};
-pub use improved::{Improved, ImprovedConfig};
-pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
-pub use ocp::{Ocp, OcpConfig, OcpStatistics};
+pub use ascent::{Bounds, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Start, StepRule};
+pub use baselines::{Uniform, ZeroOneConfig, zero_one_partitionings};
+pub use optimal::{Canonical, CanonicalShares, Ocp, OcpConfig, OcpStatistics};
 pub use policy::PortfolioConfig;
 pub use portfolio::Portfolio;
-pub use saturate::saturate;
-pub use scp::{GreedyOrders, Saturated, Saturator};
-pub use step::StepRule;
-pub use uniform::Uniform;
+pub use saturated::{GreedyOrders, Saturated, Saturator, saturate};
 pub use walks::Walks;
 
 /// A cost in parts of a unit; how many parts a unit has is said by the partitioning.

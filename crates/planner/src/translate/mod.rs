@@ -21,29 +21,20 @@ use crate::pddl::{Domain, PddlError, Problem};
 use crate::task::Task;
 use crate::work::{SECOND, Work};
 
-mod atoms;
-mod axioms;
-mod components;
-mod constraints;
-mod derived;
 mod encode;
-mod fdr;
 mod finish;
 mod ground;
-mod groups;
 mod invariants;
-mod join;
-mod lifted;
 mod normalize;
-mod operators;
-mod order;
-mod relation;
 pub mod sas;
-mod simplify;
+mod tarjan;
 
-use fdr::{FdrTask, FdrVariable};
-use groups::FactId;
-use simplify::GoalStatus;
+use encode::fdr::{FdrTask, FdrVariable};
+use encode::{axioms, operators};
+use finish::simplify::GoalStatus;
+use finish::{order, simplify};
+use ground::{atoms, derived};
+use invariants::groups::{self, FactId};
 
 /// Why translation stopped early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]

@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use planner::abstraction::{
-    Abstractions, CartesianConfig, Component, INFINITY, LandmarkConfig, PatternLimits,
-    cartesian_abstractions, interesting_patterns, landmark_abstractions, projections_within,
+    Abstractions, CartesianConfig, Component, CutConfig, INFINITY, LandmarkConfig, PatternLimits,
+    cartesian_abstractions, cut_abstractions, interesting_patterns, landmark_abstractions,
+    projections_within,
 };
-use planner::heuristic::{
-    CutConfig, Estimate, EveryState, Heuristic, LmCut, Stored, StoredConfig, cut_abstractions,
-};
+use planner::heuristic::{Estimate, EveryState, Heuristic, LmCut, Stored, StoredConfig};
 use planner::partition::{
     Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Saturated, Saturator, Start,
     StepRule, Uniform, saturate,

@@ -2,7 +2,7 @@
 //!
 //! There are many for a state. [`Labels::Ocp`] takes what path generation ends with, which
 //! depends on the states before; [`Labels::Canonical`] takes the most even one, which depends on
-//! nothing but the state (`planner/src/partition/canonical.rs`).
+//! nothing but the state (`planner/src/partition/optimal/canonical.rs`).
 
 use std::sync::Arc;
 

@@ -29,13 +29,11 @@
 //! are bits of the fact and so are found without looking at other actions ([`exploration`]).
 //! No allocation per state.
 
-mod components;
 mod exploration;
 mod queue;
 mod recent;
 mod relaxed;
 
-pub use components::{CutConfig, cut_abstractions};
 use exploration::Exploration;
 use recent::Recent;
 use relaxed::Relaxed;

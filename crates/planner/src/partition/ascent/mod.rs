@@ -20,22 +20,28 @@
 //! Cost of a step: only classes on the current paths change, only projections that see a changed
 //! cost are searched again, and averages are brought up to date only where something changes.
 
+mod improved;
+mod lagrangian;
 mod seen;
+mod step;
+mod trained;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::flow::{Classes, Network, Networks, PathSearch};
-use super::step::StepRule;
-use super::{CostPartitioning, ScaledCost};
 use crate::abstraction::Abstractions;
+use crate::partition::flow::{Classes, Network, Networks, PathSearch};
+use crate::partition::{CostPartitioning, ScaledCost};
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget, Work};
+pub use improved::{Improved, ImprovedConfig};
+pub use lagrangian::{Lagrangian, LagrangianConfig, Start};
 use seen::{View, features, past};
+pub use step::StepRule;
 
 /// How far above an integer an upper bound may lie and still mean that integer: bounds are
 /// floating-point numbers, and Fast Downward's optimal cost partitioning rounds with this slack.
-pub(super) const TOLERANCE: f64 = 0.01;
+pub(crate) const TOLERANCE: f64 = 0.01;
 
 /// Shares do not fall below this part of what a class has, so that they can return.
 const LEAST_SHARE: f64 = 1e-5;
@@ -81,7 +87,7 @@ impl Bounds {
 
 /// The ascent: what is known of a collection, and the position for the current state.
 #[derive(Clone, Debug)]
-pub(super) struct Ascent {
+pub(crate) struct Ascent {
     abstractions: Arc<Abstractions>,
     classes: Rc<Classes>,
     known_networks: Networks,
@@ -164,7 +170,7 @@ struct Tour {
 
 impl Ascent {
     /// An ascent that begins with uniform shares and keeps at most `max_bytes` of networks.
-    pub(super) fn new(abstractions: &Arc<Abstractions>, max_bytes: usize) -> Ascent {
+    pub(crate) fn new(abstractions: &Arc<Abstractions>, max_bytes: usize) -> Ascent {
         let classes = Rc::new(Classes::new(abstractions));
         let (num_slots, num_classes) = (classes.num_slots(), classes.len());
         Ascent {
@@ -195,27 +201,27 @@ impl Ascent {
     }
 
     /// The collection.
-    pub(super) fn abstractions(&self) -> &Arc<Abstractions> {
+    pub(crate) fn abstractions(&self) -> &Arc<Abstractions> {
         &self.abstractions
     }
 
     /// The work done since this was asked last.
-    pub(super) fn take_work(&mut self) -> Work {
+    pub(crate) fn take_work(&mut self) -> Work {
         std::mem::take(&mut self.work) + self.search.take_work()
     }
 
     /// The classes and slots.
-    pub(super) fn classes(&self) -> &Rc<Classes> {
+    pub(crate) fn classes(&self) -> &Rc<Classes> {
         &self.classes
     }
 
     /// The network of each pattern for the current state.
-    pub(super) fn networks(&self) -> &[Rc<Network>] {
+    pub(crate) fn networks(&self) -> &[Rc<Network>] {
         &self.networks
     }
 
     /// Bytes of heap memory.
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let by_slot = size_of::<Slot>() + 5 * size_of::<f64>();
         let by_class = size_of::<f64>() + size_of::<Live>();
         self.classes.memory_bytes()
@@ -225,36 +231,36 @@ impl Ascent {
     }
 
     /// What is known of the current state.
-    pub(super) fn bounds(&self) -> Bounds {
+    pub(crate) fn bounds(&self) -> Bounds {
         self.bounds
     }
 
     /// What no partitioning exceeds at the current state, as a bound on plan costs.
-    pub(super) fn ceiling(&self) -> Option<Cost> {
+    pub(crate) fn ceiling(&self) -> Option<Cost> {
         let upper = (self.bounds.upper - TOLERANCE).ceil().max(0.0);
         upper.is_finite().then(|| (upper as Cost).saturating_mul(self.abstractions.divisor()))
     }
 
     /// The labels of the shortest path of a pattern under the current costs, sorted, with
     /// repetitions.
-    pub(super) fn path(&self, pattern: usize) -> &[u32] {
+    pub(crate) fn path(&self, pattern: usize) -> &[u32] {
         &self.tours[pattern].labels
     }
 
     /// How often that path uses which slots.
-    pub(super) fn uses(&self, pattern: usize) -> &[(u32, f64)] {
+    pub(crate) fn uses(&self, pattern: usize) -> &[(u32, f64)] {
         &self.tours[pattern].uses
     }
 
     /// Starts the next state from uniform shares.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.weights.fill(1.0);
     }
 
     /// Starts the next state from weights, one per pair of the collection.
     ///
     /// Weights that are negative or not finite count as zero.
-    pub(super) fn set_weights(&mut self, weights: &[f32]) {
+    pub(crate) fn set_weights(&mut self, weights: &[f32]) {
         assert_eq!(weights.len(), self.classes.slot_of_pair().len());
         for (&slot, &weight) in self.classes.slot_of_pair().iter().zip(weights) {
             let weight = if weight.is_finite() { f64::from(weight.max(0.0)) } else { 0.0 };
@@ -264,7 +270,7 @@ impl Ascent {
 
     /// Goes to a state that is no dead end of any projection, and evaluates the shares there.
     /// Whether the budget sufficed for that.
-    pub(super) fn begin(&mut self, state: &[Value], budget: &mut Budget) -> bool {
+    pub(crate) fn begin(&mut self, state: &[Value], budget: &mut Budget) -> bool {
         if !self.enter(state, budget) {
             return false;
         }
@@ -277,7 +283,7 @@ impl Ascent {
     }
 
     /// The same, but begins between a partitioning and equal shares, whatever came before.
-    pub(super) fn begin_near(
+    pub(crate) fn begin_near(
         &mut self,
         partitioning: &CostPartitioning,
         state: &[Value],
@@ -365,7 +371,7 @@ impl Ascent {
 
     /// Moves to shares proportional to the given weights of slots, and evaluates them.
     /// Classes without positive weight stay where they are.
-    pub(super) fn jump(&mut self, weight: impl Fn(u32) -> f64) {
+    pub(crate) fn jump(&mut self, weight: impl Fn(u32) -> f64) {
         self.add_costs_to_average();
         self.set_shares(weight);
         self.tours.iter_mut().for_each(|tour| tour.is_stale = true);
@@ -373,7 +379,7 @@ impl Ascent {
     }
 
     /// Moves some way towards equal shares, so that no share is too small to grow, and evaluates that.
-    pub(super) fn soften(&mut self) {
+    pub(crate) fn soften(&mut self) {
         self.add_costs_to_average();
         for &class in &self.live_classes {
             let live = live_slots(&self.live, &self.live_slots, class);
@@ -404,7 +410,7 @@ impl Ascent {
     }
 
     /// One step up.
-    pub(super) fn step(&mut self, rule: &StepRule) {
+    pub(crate) fn step(&mut self, rule: &StepRule) {
         self.steps += 1;
         let eta = rule.size(self.steps);
         let mut touched = std::mem::take(&mut self.touched);
@@ -497,7 +503,7 @@ impl Ascent {
     }
 
     /// Evaluates the average of the paths, which tightens the upper bound.
-    pub(super) fn evaluate_flow(&mut self) {
+    pub(crate) fn evaluate_flow(&mut self) {
         if self.clock == 0.0 {
             return;
         }
@@ -509,7 +515,7 @@ impl Ascent {
     }
 
     /// Evaluates the averages: tightens the upper bound, and the lower one where it can.
-    pub(super) fn evaluate_averages(&mut self) {
+    pub(crate) fn evaluate_averages(&mut self) {
         self.evaluate_flow();
         if self.clock == 0.0 || self.bounds.are_closed() {
             return;
@@ -524,7 +530,7 @@ impl Ascent {
     }
 
     /// The value of a flow, given as the use it makes of each slot that matters.
-    pub(super) fn upper_bound(&self, flow: impl Fn(u32) -> f64) -> f64 {
+    pub(crate) fn upper_bound(&self, flow: impl Fn(u32) -> f64) -> f64 {
         let of_class = |&class: &u32| {
             let live = live_slots(&self.live, &self.live_slots, class);
             self.classes.cost(class) * live.iter().map(|&slot| flow(slot)).fold(0.0, f64::max)
@@ -533,7 +539,7 @@ impl Ascent {
     }
 
     /// Takes note of an upper bound found elsewhere.
-    pub(super) fn set_upper_bound(&mut self, upper: f64) {
+    pub(crate) fn set_upper_bound(&mut self, upper: f64) {
         self.bounds.upper = self.bounds.upper.min(upper);
     }
 
@@ -554,7 +560,7 @@ impl Ascent {
     }
 
     /// The uses that one shortest path of a pattern makes of its slots, for some costs.
-    pub(super) fn path_for(&mut self, pattern: usize, cost: impl Fn(u32) -> f64) -> &[(u32, f64)] {
+    pub(crate) fn path_for(&mut self, pattern: usize, cost: impl Fn(u32) -> f64) -> &[(u32, f64)] {
         let network = &self.networks[pattern];
         for slot in network.slots() {
             self.average[slot as usize] = cost(slot);
@@ -575,7 +581,7 @@ impl Ascent {
     }
 
     /// The best partitioning found, which is also what the next state starts from.
-    pub(super) fn finish(&mut self) -> CostPartitioning {
+    pub(crate) fn finish(&mut self) -> CostPartitioning {
         let slot_of_pair = self.classes.slot_of_pair();
         let weight = |&slot: &u32| {
             let lives = self.live[self.classes.class(slot) as usize].end > 0;
@@ -602,7 +608,7 @@ impl Ascent {
 impl Ascent {
     /// The best partitioning found where a class matters for the state, and elsewhere what another
     /// one gives, which is good for other states.
-    pub(super) fn finish_over(&self, elsewhere: &CostPartitioning) -> CostPartitioning {
+    pub(crate) fn finish_over(&self, elsewhere: &CostPartitioning) -> CostPartitioning {
         let (classes, scale) = (&self.classes, self.abstractions.scale());
         let factor = scale / elsewhere.scale();
         let mut costs: Vec<ScaledCost> = elsewhere.costs().iter().map(|c| c * factor).collect();

@@ -1,6 +1,6 @@
 //! What a learned rule sees of a slot before a step: ratios of uses, shares and lengths.
 
-use super::super::step::FEATURES;
+use super::step::FEATURES;
 use super::{Ascent, Slot, Tour, live_slots};
 
 /// What a learned rule sees of a class.

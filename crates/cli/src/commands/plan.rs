@@ -1,0 +1,146 @@
+//! `apportion plan`: finds an optimal plan.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use planner::search::{self, Outcome, Search, Statistics};
+
+use crate::run::certificate::CertificateArgs;
+use crate::run::exit::{self, Exit, Failure};
+use crate::run::output::{Output, parse_path};
+use crate::run::report::Status;
+use crate::run::watch::{LimitArgs, Options, Phase, Run, Verbosity};
+use crate::setup::heuristic::HeuristicArgs;
+use crate::setup::input::TaskArgs;
+
+/// Find an optimal plan
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    task: TaskArgs,
+    #[command(flatten)]
+    heuristic: HeuristicArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    certificate: CertificateArgs,
+    /// Where to write the plan; an old file is removed first. `-` only prints it
+    #[arg(long, value_name = "FILE", default_value = "sas_plan")]
+    plan_file: Output,
+    /// Write status, plan and statistics as JSON to FILE, or to standard output with `-`
+    #[arg(long, value_name = "FILE")]
+    json: Option<Output>,
+    /// Write phase, lower bound and counters as JSON lines to FILE while the run lasts
+    #[arg(long, value_name = "FILE", value_parser = parse_path)]
+    progress: Option<PathBuf>,
+    /// Print the plan only
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print every rise of the lower bound
+    #[arg(long, short, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  apportion plan domain.pddl problem.pddl
+  apportion plan domain.pddl problem.pddl --time-limit 30m --memory-limit 4GiB
+  apportion plan output.sas --heuristic blind --json result.json --plan-file plan.txt
+
+Exit codes: 0 solved, 11 proved unsolvable, 22 out of memory, 23 out of time, 31 bad input,
+34 unsupported construct, 74 solved but the plan, the certificate or JSON could not be written, 129,
+130, 143 ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM. JSON is written in every case.";
+
+/// Runs the command.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let run = Run::start(args.options())?;
+    let solved = catch_unwind(AssertUnwindSafe(|| solve(&args, run)))
+        .unwrap_or_else(|_| Err(Failure::new(Exit::Internal, "the planner panicked (see above)")));
+    solved.or_else(|error| match Status::of_limit(exit::of_error(&error)) {
+        Some(status) => Ok(run.finish(status)),
+        None => {
+            run.finish_with_error(&error);
+            Err(error)
+        }
+    })
+}
+
+/// From the task to the end of the run.
+fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
+    args.plan_file.prepare()?;
+    args.certificate.prepare()?;
+    let input = args.task.read(&|| run.reached())?;
+    let task = &input.task;
+    run.note(|report| report.set_task(task));
+    args.certificate.check(task)?;
+
+    run.enter(Phase::Preprocess);
+    let mut heuristic = args.heuristic.clone();
+    if args.certificate.is_pseudo_boolean() {
+        heuristic.use_projections();
+    }
+    let mut heuristic = heuristic.build(task, &run.resources(), &mut |note| run.remark(note))?;
+
+    run.enter(Phase::Search);
+    let mut progress = |statistics: &Statistics| run.progress(statistics);
+    let config = search::Config { limits: run.limits(), progress: Some(&mut progress) };
+    let mut search = Search::new(task, &mut heuristic, config);
+    let outcome = search.run();
+    run.progress(search.statistics());
+
+    let (status, text) = match &outcome {
+        Outcome::Solved(plan) => {
+            let text = plan.to_text(task);
+            input.validate(plan, &text)?;
+            let names = plan.operators.iter().map(|&o| task.operator_name(o).to_string()).collect();
+            run.note(|report| {
+                report.cost = Some(plan.cost);
+                report.plan_length = Some(plan.operators.len());
+                report.plan = Some(names);
+            });
+            (Status::Solved, Some(text))
+        }
+        Outcome::Unsolvable => (Status::Unsolvable, None),
+        Outcome::Stopped(stop) => return Ok(run.finish((*stop).into())),
+    };
+    // A certificate takes time and memory: whatever becomes of it, the plan is not lost.
+    let plan_written = match &text {
+        Some(text) => args.plan_file.write_unless_stdout(text),
+        None => Ok(()),
+    };
+    let mut certified = Ok(());
+    if args.certificate.is_wanted() {
+        run.found(status);
+        certified = args.certificate.make(&input, search, &outcome, run);
+    }
+    if let Err(error) = &certified
+        && exit::of_error(error) == Exit::Internal
+    {
+        return certified.map(|()| Exit::Internal.into());
+    }
+    Ok(match text {
+        Some(text) => run.finish_with_plan(&text, &args.plan_file, plan_written, certified),
+        None => run.finish_unsolvable(certified),
+    })
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        let files = self.task.files.iter().map(|file| file.display().to_string()).collect();
+        Options {
+            json: self.json.clone(),
+            progress: self.progress.clone(),
+            files,
+            heuristic: self.heuristic.name(),
+            model: self.heuristic.options.learned.model_name(),
+            ..Options::new(&self.limits, verbosity)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Certificates of results: written after the search, checked by the verifier if asked for.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use planner::certificate::veripb;
+use planner::heuristic::Heuristic;
+use planner::search::{CertifyError, Outcome, Search};
+use planner::task::Task;
+
+use crate::run::exit::{Exit, Failure};
+use crate::run::output::{Output, parse_path};
+use crate::run::report::Status;
+use crate::run::watch::{NO_CERTIFICATE, Phase, Run};
+use crate::setup::input::Input;
+
+/// Whether and how results are proved.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct CertificateArgs {
+    /// Write a proof that no plan is cheaper, or that there is none, for `apportion-verify`
+    #[arg(long, value_name = "FILE", value_parser = parse_path)]
+    certificate: Option<PathBuf>,
+    /// What the proof is written as
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Apportion)]
+    certificate_format: Format,
+    /// Have a proof checked by the verifier before the result is given out
+    #[arg(long)]
+    certified: bool,
+}
+
+/// What a proof is written as.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    /// A file for `apportion-verify`
+    Apportion,
+    /// A pseudo-Boolean formula, FILE.opb, and its refutation for VeriPB 3, FILE.pbp; for small tasks
+    /// without axioms and conditional effects, and projections
+    Veripb,
+}
+
+impl CertificateArgs {
+    /// Whether it is to be a pseudo-Boolean proof.
+    pub(crate) fn is_pseudo_boolean(&self) -> bool {
+        self.certificate_format == Format::Veripb
+    }
+
+    /// Refuses tasks that the format is not for.
+    pub(crate) fn check(&self, task: &Task) -> anyhow::Result<()> {
+        let supported = if self.is_pseudo_boolean() { veripb::is_supported(task) } else { Ok(()) };
+        supported.map_err(|error| Failure::new(Exit::Unsupported, error.to_string()))
+    }
+
+    /// The files that are to be written.
+    fn files(&self) -> Vec<PathBuf> {
+        let with = |path: &Path, extension: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(extension);
+            PathBuf::from(name)
+        };
+        match &self.certificate {
+            None => Vec::new(),
+            Some(path) if self.is_pseudo_boolean() => vec![with(path, ".opb"), with(path, ".pbp")],
+            Some(path) => vec![path.clone()],
+        }
+    }
+
+    /// Whether there is to be a certificate.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.certified || self.certificate.is_some()
+    }
+
+    /// Removes old files and makes sure that new ones can be written.
+    pub(crate) fn prepare(&self) -> anyhow::Result<()> {
+        self.files().into_iter().try_for_each(|path| Output::File(path).prepare())
+    }
+
+    /// Writes the certificate of a search's outcome and, if asked for, has it checked.
+    ///
+    /// An error with [`Exit::Internal`] means that the result may be wrong.
+    pub(crate) fn make<H: Heuristic + ?Sized>(
+        &self,
+        input: &Input,
+        mut search: Search<'_, '_, H>,
+        outcome: &Outcome,
+        run: &Run,
+    ) -> anyhow::Result<()> {
+        run.enter(Phase::Certify);
+        let mut file = self.open()?;
+        let mut out = GzEncoder::new(BufWriter::new(&mut file), Compression::fast());
+        let written = search.certify(outcome, &mut out).and_then(|statistics| {
+            let flushed = out.finish().and_then(|mut out| out.flush());
+            flushed.map(|()| statistics).map_err(CertifyError::Output)
+        });
+        // Its memory is for the verifier now.
+        drop(search);
+        let statistics = written.map_err(|error| {
+            self.remove();
+            match error {
+                CertifyError::Stopped(stop) => {
+                    let sentence = Status::from(stop).sentence();
+                    Failure::new(Exit::NotWritten, format!("{sentence} {NO_CERTIFICATE}"))
+                }
+                CertifyError::Output(error) => not_written(&error),
+            }
+        })?;
+        let bytes = match self.is_pseudo_boolean() {
+            true => self.export(&input.task, &mut file).inspect_err(|_| self.remove())?,
+            false => file.stream_position()?,
+        };
+        run.note(|report| {
+            report.certificate = self.certificate.as_ref().map(|path| path.display().to_string());
+            report.certificate_bytes = Some(bytes);
+            report.certificate_states = Some(statistics.states);
+            report.certificate_closed = Some(statistics.closed);
+            report.certificate_completed = Some(statistics.completed);
+            report.certificate_bounds = Some(statistics.bounds);
+        });
+        if self.certified {
+            run.enter(Phase::Verify);
+            file.rewind()?;
+            check(input, file, outcome, run)?;
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> anyhow::Result<File> {
+        let opened = match &self.certificate {
+            Some(path) if !self.is_pseudo_boolean() => {
+                File::options().read(true).write(true).create_new(true).open(path)
+            }
+            _ => tempfile::tempfile(),
+        };
+        opened.map_err(|error| not_written(&error))
+    }
+
+    /// Nothing is left of a certificate that is not complete.
+    fn remove(&self) {
+        for path in self.files() {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// Writes a certificate as a formula and its refutation; how many bytes these have.
+    fn export(&self, task: &Task, certificate: &mut File) -> anyhow::Result<u64> {
+        let [formula, proof] = &self.files()[..] else { unreachable!("there are two files") };
+        let create = |path: &Path| -> io::Result<BufWriter<File>> {
+            Ok(BufWriter::new(File::options().write(true).create_new(true).open(path)?))
+        };
+        let export = |certificate: &mut File| -> Result<u64, veripb::ExportError> {
+            let mut bytes = Vec::new();
+            certificate.rewind()?;
+            GzDecoder::new(certificate).read_to_end(&mut bytes)?;
+            let [mut formula, mut proof] = [create(formula)?, create(proof)?];
+            veripb::export(task, &bytes, &mut formula, &mut proof)?;
+            let mut written = 0;
+            for mut file in [formula, proof] {
+                file.flush()?;
+                written += file.get_mut().stream_position()?;
+            }
+            Ok(written)
+        };
+        export(certificate).map_err(|error| not_written(&error))
+    }
+}
+
+/// That the certificate could not be written.
+fn not_written(error: &dyn std::fmt::Display) -> anyhow::Error {
+    Failure::new(Exit::NotWritten, format!("the certificate cannot be written: {error}"))
+}
+
+/// Has a certificate checked, and that it proves what the search found.
+fn check(input: &Input, file: File, outcome: &Outcome, run: &Run) -> anyhow::Result<()> {
+    let expected = match outcome {
+        Outcome::Solved(plan) => Some(plan.cost),
+        _ => None,
+    };
+    let refused = match verify::verify(&input.sas_text(), file) {
+        Ok(verdict) if verdict.cost == expected => None,
+        Ok(verdict) => Some(format!("it proves a cost of {:?}", verdict.cost)),
+        Err(refusal) => Some(refusal.to_string()),
+    };
+    run.note(|report| report.verified = Some(refused.is_none()));
+    refused.map_or(Ok(()), |why| {
+        let message =
+            format!("the certificate is refused, so the result may be wrong (a bug): {why}");
+        Err(Failure::new(Exit::Internal, message))
+    })
+}

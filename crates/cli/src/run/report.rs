@@ -1,0 +1,234 @@
+//! What `plan` reports at its end: a JSON object, and lines that readers of Fast Downward's logs
+//! know.
+
+use std::fmt::Write as _;
+
+use planner::search::{Statistics, Stop};
+use planner::task::{Cost, Task};
+use serde::Serialize;
+
+use crate::run::console::visible_json;
+use crate::run::exit::{Exit, Place};
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Status {
+    /// An optimal plan was found and validated.
+    Solved,
+    /// There is no plan.
+    Unsolvable,
+    /// The time limit was reached.
+    OutOfTime,
+    /// The memory limit was reached.
+    OutOfMemory,
+    /// Ctrl-C.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+    /// SIGHUP.
+    HungUp,
+    /// The task uses a construct that is not supported.
+    Unsupported,
+    /// The input is wrong, or something failed.
+    #[default]
+    Error,
+}
+
+impl Status {
+    /// The exit code of a run that ended like this without an error of its own.
+    pub(crate) fn exit(self) -> Exit {
+        match self {
+            Status::Solved => Exit::Success,
+            Status::Unsolvable => Exit::Unsolvable,
+            Status::OutOfTime => Exit::OutOfTime,
+            Status::OutOfMemory => Exit::OutOfMemory,
+            Status::Interrupted => Exit::Interrupted,
+            Status::Terminated => Exit::Terminated,
+            Status::HungUp => Exit::HungUp,
+            Status::Unsupported => Exit::Unsupported,
+            Status::Error => Exit::Internal,
+        }
+    }
+
+    /// The limit or signal that an exit code speaks of.
+    pub(crate) fn of_limit(exit: Exit) -> Option<Status> {
+        use Status::{HungUp, Interrupted, OutOfMemory, OutOfTime, Terminated};
+        let limits = [OutOfTime, OutOfMemory, Interrupted, Terminated, HungUp];
+        limits.into_iter().find(|status| status.exit() == exit)
+    }
+
+    /// For people.
+    pub(crate) fn sentence(self) -> &'static str {
+        match self {
+            Status::Solved => "Solution found.",
+            Status::Unsolvable => "The task has no plan (proved).",
+            Status::OutOfTime => "Time limit has been reached.",
+            Status::OutOfMemory => "Memory limit has been reached.",
+            Status::Interrupted => "Interrupted.",
+            Status::Terminated => "Terminated.",
+            Status::HungUp => "Hung up.",
+            Status::Unsupported => "The task is not supported.",
+            Status::Error => "The run failed.",
+        }
+    }
+}
+
+impl From<Stop> for Status {
+    fn from(stop: Stop) -> Status {
+        match stop {
+            Stop::OutOfTime => Status::OutOfTime,
+            Stop::OutOfMemory => Status::OutOfMemory,
+            Stop::Interrupted => Status::Interrupted,
+        }
+    }
+}
+
+/// The JSON object; `null` is what is not known.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Report {
+    pub(crate) status: Status,
+    pub(crate) exit_code: u8,
+    /// What went wrong, if something did.
+    pub(crate) message: Option<String>,
+    /// The place in an input file that is wrong or not supported.
+    pub(crate) error: Option<Place>,
+    /// What was done otherwise than asked for or expected, for people.
+    pub(crate) notes: Vec<String>,
+    pub(crate) files: Vec<String>,
+    pub(crate) heuristic: String,
+    pub(crate) model: Option<String>,
+    pub(crate) version: &'static str,
+    pub(crate) time_limit_s: Option<f64>,
+    pub(crate) memory_limit_bytes: Option<u64>,
+    pub(crate) cost: Option<Cost>,
+    pub(crate) plan_length: Option<usize>,
+    /// The names of the plan's operators.
+    pub(crate) plan: Option<Vec<String>>,
+    /// No plan costs less than this; unknown before the search.
+    pub(crate) lower_bound: Option<Cost>,
+    #[serde(flatten)]
+    pub(crate) statistics: Statistics,
+    pub(crate) heuristic_memory_bytes: usize,
+    /// The file of the certificate, its size, and what it holds.
+    pub(crate) certificate: Option<String>,
+    pub(crate) certificate_bytes: Option<u64>,
+    pub(crate) certificate_states: Option<u64>,
+    pub(crate) certificate_closed: Option<u64>,
+    pub(crate) certificate_completed: Option<u64>,
+    pub(crate) certificate_bounds: Option<u64>,
+    /// Whether the certificate was checked, and accepted.
+    pub(crate) verified: Option<bool>,
+    pub(crate) variables: Option<usize>,
+    pub(crate) facts: Option<usize>,
+    pub(crate) operators: Option<usize>,
+    pub(crate) translate_s: f64,
+    pub(crate) preprocess_s: f64,
+    pub(crate) search_s: f64,
+    pub(crate) certificate_s: f64,
+    pub(crate) verify_s: f64,
+    pub(crate) total_s: f64,
+    /// Processor time of all threads; the other times are wall-clock time.
+    pub(crate) cpu_s: f64,
+    pub(crate) peak_memory_bytes: u64,
+}
+
+impl Report {
+    /// The object as one line of text.
+    pub(crate) fn json(&self) -> String {
+        let text = serde_json::to_string(self).expect("a report is always valid JSON");
+        format!("{}\n", visible_json(&text))
+    }
+
+    /// Says how a run ended, to readers of logs.
+    pub(crate) fn last_line(&self) -> String {
+        format!("search exit code: {}\n", self.exit_code)
+    }
+
+    /// Takes the figures of a search.
+    pub(crate) fn set_statistics(&mut self, statistics: &Statistics) {
+        self.lower_bound = Some(statistics.lower_bound);
+        self.heuristic_memory_bytes = statistics.heuristic.memory_bytes();
+        self.statistics = statistics.clone();
+    }
+
+    /// Takes the sizes of the task.
+    pub(crate) fn set_task(&mut self, task: &Task) {
+        self.variables = Some(task.variables.len());
+        self.facts = Some(task.variables.iter().map(|v| v.domain_size()).sum());
+        self.operators = Some(task.operators.len());
+    }
+
+    /// The lines of a log, as Fast Downward words them.
+    pub(crate) fn log(&self) -> String {
+        let mut out = String::new();
+        self.write_log(&mut out).expect("writing to a string cannot fail");
+        out
+    }
+
+    fn write_log(&self, out: &mut String) -> std::fmt::Result {
+        let search = &self.statistics;
+        let heuristic = &search.heuristic;
+        for phase in ["planner", "search"] {
+            if let Some(seconds) = self.time_limit_s {
+                writeln!(out, "{phase} time limit: {seconds}s")?;
+            }
+            if let Some(bytes) = self.memory_limit_bytes {
+                writeln!(out, "{phase} memory limit: {} MB", bytes >> 20)?;
+            }
+        }
+        let sizes = [("variables", self.variables), ("facts", self.facts)];
+        for (name, size) in sizes.into_iter().chain([("operators", self.operators)]) {
+            if let Some(size) = size {
+                writeln!(out, "Translator {name}: {size}")?;
+            }
+        }
+        if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
+            writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}")?;
+        }
+        if let Some(h) = search.initial_h {
+            writeln!(out, "Initial heuristic value for {}: {h}", self.heuristic)?;
+        }
+        if search.evaluated > 0 {
+            writeln!(out, "Expanded {} state(s).", search.expanded)?;
+            writeln!(out, "Reopened {} state(s).", search.reopened)?;
+            writeln!(out, "Evaluated {} state(s).", search.evaluated)?;
+            writeln!(out, "Evaluations: {}", search.evaluated + search.raised)?;
+            writeln!(out, "Generated {} state(s).", search.generated)?;
+            writeln!(out, "Dead ends: {} state(s).", search.dead_ends)?;
+            let until_last_jump = search.expanded_until_last_jump;
+            writeln!(out, "Expanded until last jump: {until_last_jump} state(s).")?;
+            writeln!(out, "Number of registered states: {}", search.registered)?;
+            writeln!(out, "Search time: {:.6}s", self.search_s)?;
+        }
+        if heuristic.patterns > 0 {
+            writeln!(out, "Patterns: {}", heuristic.patterns)?;
+            writeln!(out, "Cost partitionings: {}", heuristic.partitions)?;
+            let bytes =
+                [heuristic.transition_bytes, heuristic.table_bytes, heuristic.partitioner_bytes];
+            let [transitions, tables, partitioner] = bytes.map(|bytes| bytes.div_ceil(1024));
+            writeln!(out, "Memory of transitions: {transitions} KB")?;
+            writeln!(out, "Memory of distance tables: {tables} KB")?;
+            writeln!(out, "Memory of the partitioner: {partitioner} KB")?;
+        }
+        if let (Some(bytes), Some(states)) = (self.certificate_bytes, self.certificate_states) {
+            let [closed, bounds] = [self.certificate_closed, self.certificate_bounds];
+            let [closed, bounds] = [closed, bounds].map(Option::unwrap_or_default);
+            let kb = bytes.div_ceil(1024);
+            writeln!(
+                out,
+                "Certificate: {kb} KB, {states} states, {closed} closed, {bounds} bounds"
+            )?;
+            writeln!(out, "Certificate time: {:.6}s", self.certificate_s)?;
+        }
+        if self.verified == Some(true) {
+            let what = if self.status == Status::Solved { "optimal" } else { "unsolvable" };
+            writeln!(out, "Verified {what}.\nVerification time: {:.6}s", self.verify_s)?;
+        }
+        writeln!(out, "Total time: {:.6}s", self.total_s)?;
+        writeln!(out, "Planner time: {:.6}s", self.total_s)?;
+        writeln!(out, "{}", self.status.sentence())?;
+        writeln!(out, "Peak memory: {} KB", self.peak_memory_bytes / 1024)?;
+        out.write_str(&self.last_line())
+    }
+}

@@ -1,0 +1,349 @@
+//! The canonical optimal partitioning: of the many that are optimal for a state, the one whose
+//! shares are most nearly equal.
+//!
+//! With a share α(s) for each slot that matters, m(k) slots of class k that matter, and H(α) the
+//! value of the partitioning (flow.rs has the mathematics), it is the maximum of
+//!
+//! ```text
+//! F(α) = H(α) − μ · Σ_k c(k) · Σ_s (α(s) − 1/m(k))² / 2
+//! ```
+//!
+//! H is concave and the rest strictly so: there is exactly one maximum.
+//! It is a function of the state alone, has the symmetries that task and state have, and changes
+//! continuously with the costs.
+//! For μ → 0 it is the optimal partitioning of least norm; for μ > 0 its value falls short of the
+//! optimum by less than μ/2 times the costs of all classes, usually by nothing.
+//! Slots that cannot change the value receive nothing if another slot of their class can.
+//!
+//! Path generation as in ocp.rs, but of a quadratic program, always from the same start, and until
+//! no path is missing: F lies between its value at the program's α and the program's optimum, and
+//! an α whose F is less than δ below the maximum is nearer to it than Σ c(k)·(α − α*)² ≤ 2δ/μ.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::master::Path;
+use super::program::{Program, Solution};
+use crate::abstraction::Abstractions;
+use crate::partition::MEMORY_LIMIT;
+use crate::partition::flow::{Classes, Network, Networks, PathSearch};
+use crate::task::Value;
+use crate::work::Budget;
+
+/// μ.
+const SOFTNESS: f64 = 1e-3;
+
+/// The distance of the bounds on F at which the partitioning counts as found, relative to F.
+const ACCURACY: f64 = 1e-8;
+
+/// The accuracy of the programs.
+const SOLVER_ACCURACY: f64 = 1e-10;
+
+/// The most programs for one state.
+const MOST_ROUNDS: usize = 300;
+
+/// Slots of a label that differ by less from the cheapest join the program together with it.
+const TIE: f64 = 1e-6;
+
+/// Makes canonical partitionings; keeps nothing from state to state that changes a result.
+#[derive(Clone, Debug)]
+pub struct Canonical {
+    abstractions: Arc<Abstractions>,
+    classes: Rc<Classes>,
+    known_networks: Networks,
+    networks: Vec<Rc<Network>>,
+    search: PathSearch,
+}
+
+/// A canonical partitioning.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CanonicalShares {
+    /// For each pair its share of the operator's cost; those of an operator sum up to one.
+    pub shares: Vec<f64>,
+    /// The value of the partitioning, and what no partitioning exceeds, in units of cost.
+    pub value: f64,
+    /// See `value`.
+    pub upper: f64,
+    /// How far F is from its maximum at most.
+    pub gap: f64,
+    /// Programs solved.
+    pub rounds: usize,
+}
+
+impl CanonicalShares {
+    /// μ.
+    pub const SOFTNESS: f64 = SOFTNESS;
+    /// How far the bounds on F may be apart, relative to F or absolute where that is less than 1.
+    pub const ACCURACY: f64 = ACCURACY;
+}
+
+impl Canonical {
+    /// For a collection.
+    pub fn new(abstractions: &Arc<Abstractions>) -> Canonical {
+        Canonical {
+            classes: Rc::new(Classes::new(abstractions)),
+            known_networks: Networks::new(abstractions.len(), MEMORY_LIMIT),
+            networks: Vec::new(),
+            search: PathSearch::default(),
+            abstractions: Arc::clone(abstractions),
+        }
+    }
+
+    /// The canonical partitioning for a state that is no dead end of any projection.
+    ///
+    /// `None` if the solver fails or the bounds do not meet.
+    pub fn shares_for(&mut self, state: &[Value]) -> Option<CanonicalShares> {
+        let Canonical { abstractions, classes, known_networks, networks, search } = self;
+        known_networks.of_state(abstractions, classes, state, networks, &mut Budget::unlimited());
+        let mut face = Face::new(classes, networks);
+        let mut costs = face.uniform_costs();
+        face.add_paths(&costs, search);
+        for rounds in 1..=MOST_ROUNDS {
+            let (program, rows) = face.program();
+            let solution = program.solve(SOLVER_ACCURACY, &mut Budget::unlimited())?;
+            costs = face.costs(&rows, &solution);
+            let optimum = face.optimum(&rows, &solution);
+            let upper = face.upper_bound(&rows, &solution);
+            let value = face.add_paths(&costs, search);
+            let gap = optimum - (value - SOFTNESS * face.unevenness(&costs));
+            if gap <= ACCURACY * optimum.max(face.unit) {
+                let (shares, upper) = (face.shares(&costs), upper.max(value));
+                return Some(CanonicalShares { shares, value, upper, gap, rounds });
+            }
+        }
+        None
+    }
+}
+
+/// What is known of a state's optimal face: some paths of each pattern, some slots of each label.
+struct Face<'a> {
+    classes: &'a Classes,
+    networks: &'a [Rc<Network>],
+    /// Programs count costs in this unit, so that the solver sees numbers near one.
+    unit: f64,
+    /// By class: its slots that matter.
+    live: Vec<Vec<u32>>,
+    paths: Vec<Vec<Path>>,
+    slots: FxHashMap<u32, Vec<u32>>,
+}
+
+/// Where things stand in the program.
+#[derive(Default)]
+struct Rows {
+    /// The unknown share of a slot.
+    columns: FxHashMap<u32, usize>,
+    /// By class: the unknown share of each slot that has none of its own.
+    rest: FxHashMap<u32, usize>,
+    /// The first of the rows of a label, one per slot of it, and the label's unknown.
+    labels: FxHashMap<u32, (usize, usize)>,
+    /// By pattern: the first of the rows of its paths, and the unknown that they bound.
+    paths: Vec<Option<(usize, usize)>>,
+}
+
+impl<'a> Face<'a> {
+    fn new(classes: &'a Classes, networks: &'a [Rc<Network>]) -> Face<'a> {
+        let mut live = vec![Vec::new(); classes.len()];
+        for slot in networks.iter().flat_map(|network| network.slots()) {
+            live[classes.class(slot) as usize].push(slot);
+        }
+        live.iter_mut().for_each(|slots| slots.sort_unstable());
+        let costs = (0..).zip(&live).filter(|(_, slots)| !slots.is_empty());
+        let unit = costs.map(|(class, _)| classes.cost(class)).fold(0.0, f64::max);
+        Face {
+            classes,
+            networks,
+            unit: if unit > 0.0 { unit } else { 1.0 },
+            live,
+            paths: vec![Vec::new(); networks.len()],
+            slots: FxHashMap::default(),
+        }
+    }
+
+    /// Costs of slots, equal within each class.
+    fn uniform_costs(&self) -> Vec<f64> {
+        let mut costs = vec![0.0; self.classes.num_slots()];
+        for (class, slots) in (0..).zip(&self.live) {
+            let cost = self.classes.cost(class) / slots.len() as f64;
+            slots.iter().for_each(|&slot| costs[slot as usize] = cost);
+        }
+        costs
+    }
+
+    /// Adds a shortest path of each pattern for these costs, and the cheapest slots of its labels;
+    /// returns the value of the costs.
+    fn add_paths(&mut self, costs: &[f64], search: &mut PathSearch) -> f64 {
+        let mut value = 0.0;
+        let mut path = Vec::new();
+        for (network, paths) in self.networks.iter().zip(&mut self.paths) {
+            if network.is_trivial() {
+                continue;
+            }
+            value += search.shortest_path(network, costs, &mut path);
+            for &label in &path {
+                let slots = self.classes.label_slots(label);
+                let cost = |slot: u32| costs[slot as usize];
+                let least = slots.clone().map(cost).fold(f64::INFINITY, f64::min);
+                let known = self.slots.entry(label).or_default();
+                let cheap = slots.filter(|&slot| cost(slot) <= least + TIE * self.unit);
+                cheap.for_each(|slot| {
+                    if !known.contains(&slot) {
+                        known.push(slot);
+                    }
+                });
+            }
+            if !paths.iter().any(|known| **known == *path) {
+                paths.push(path.as_slice().into());
+            }
+        }
+        value
+    }
+
+    /// Whether the cost of a class is divided at all.
+    fn is_divided(&self, class: u32) -> bool {
+        self.live[class as usize].len() > 1 && self.classes.cost(class) > 0.0
+    }
+
+    /// Maximises F over what is known.
+    fn program(&self) -> (Program, Rows) {
+        let mut program = Program::default();
+        let mut rows = Rows::default();
+        let mut labels: Vec<u32> = self.slots.keys().copied().collect();
+        labels.sort_unstable();
+        let mut slots: Vec<u32> = self.slots.values().flatten().copied().collect();
+        slots.sort_unstable_by_key(|&slot| (self.classes.class(slot), slot));
+        for group in slots.chunk_by(|&a, &b| self.classes.class(a) == self.classes.class(b)) {
+            let class = self.classes.class(group[0]);
+            if !self.is_divided(class) {
+                continue;
+            }
+            let of_all = self.live[class as usize].len() as f64;
+            let square = SOFTNESS * self.classes.cost(class) / self.unit;
+            let mut sum = Vec::with_capacity(group.len() + 1);
+            for &slot in group {
+                let column = program.add_squared(square / of_all, square);
+                rows.columns.insert(slot, column);
+                sum.push((column, 1.0));
+            }
+            let others = of_all - group.len() as f64;
+            if others > 0.0 {
+                let column = program.add_squared(square * others / of_all, square * others);
+                rows.rest.insert(class, column);
+                sum.push((column, others));
+            }
+            program.add_inequality(sum, 1.0);
+        }
+        for &label in &labels {
+            let column = program.add_free(0.0);
+            rows.labels.insert(label, (program.num_inequalities(), column));
+            for &slot in &self.slots[&label] {
+                let cost = self.classes.cost(self.classes.class(slot)) / self.unit;
+                match rows.columns.get(&slot) {
+                    Some(&share) => program.add_inequality([(column, 1.0), (share, -cost)], 0.0),
+                    None => program.add_inequality([(column, 1.0)], cost),
+                };
+            }
+        }
+        for paths in &self.paths {
+            if paths.is_empty() {
+                rows.paths.push(None);
+                continue;
+            }
+            let h = program.add_free(1.0);
+            rows.paths.push(Some((program.num_inequalities(), h)));
+            for path in paths {
+                let uses = path.chunk_by(|a, b| a == b);
+                let uses = uses.map(|run| (rows.labels[&run[0]].1, -(run.len() as f64)));
+                program.add_inequality(uses.chain([(h, 1.0)]), 0.0);
+            }
+        }
+        (program, rows)
+    }
+
+    /// The costs of a solution, such that each class gives out exactly its cost.
+    fn costs(&self, rows: &Rows, solution: &Solution) -> Vec<f64> {
+        let mut costs = self.uniform_costs();
+        for (class, slots) in (0..).zip(&self.live) {
+            if !self.is_divided(class) {
+                continue;
+            }
+            let rest = rows.rest.get(&class);
+            let share = |slot: &u32| {
+                let column = rows.columns.get(slot).or(rest);
+                column.map(|&column| solution.x[column].max(0.0))
+            };
+            let total: Option<f64> = slots.iter().map(share).sum();
+            if let Some(total) = total.filter(|total| *total > 0.0) {
+                let cost = self.classes.cost(class) / total;
+                for slot in slots {
+                    costs[*slot as usize] = cost * share(slot).unwrap_or(0.0);
+                }
+            }
+        }
+        costs
+    }
+
+    /// Σ_k c(k) · Σ_s (α(s) − 1/m(k))² / 2.
+    fn unevenness(&self, costs: &[f64]) -> f64 {
+        let of_class = |(class, slots): (u32, &Vec<u32>)| {
+            let cost = self.classes.cost(class);
+            let equal = 1.0 / slots.len() as f64;
+            let square = |&slot: &u32| (costs[slot as usize] / cost - equal).powi(2);
+            slots.iter().map(square).sum::<f64>() * cost / 2.0
+        };
+        let divided = (0..).zip(&self.live).filter(|(class, _)| self.is_divided(*class));
+        divided.map(of_class).sum()
+    }
+
+    /// F of the solution as the program sees it.
+    fn optimum(&self, rows: &Rows, solution: &Solution) -> f64 {
+        let value: f64 = rows.paths.iter().flatten().map(|&(_, h)| solution.x[h]).sum();
+        value * self.unit - SOFTNESS * self.unevenness(&self.costs(rows, solution))
+    }
+
+    /// What no partitioning exceeds, from the multipliers, which are a flow.
+    fn upper_bound(&self, rows: &Rows, solution: &Solution) -> f64 {
+        let multiplier = |row: usize| solution.multipliers[row].max(0.0);
+        let mut use_of_label: FxHashMap<u32, f64> = FxHashMap::default();
+        for (paths, first) in self.paths.iter().zip(&rows.paths) {
+            let Some((first, _)) = *first else { continue };
+            let total: f64 = (0..paths.len()).map(|i| multiplier(first + i)).sum();
+            for (i, path) in paths.iter().enumerate() {
+                let share = multiplier(first + i) / total;
+                path.iter().for_each(|&label| *use_of_label.entry(label).or_insert(0.0) += share);
+            }
+        }
+        let mut most = vec![0.0f64; self.classes.len()];
+        for (label, amount) in use_of_label {
+            let (first, _) = rows.labels[&label];
+            let slots = &self.slots[&label];
+            let total: f64 = (0..slots.len()).map(|i| multiplier(first + i)).sum();
+            for (i, &slot) in slots.iter().enumerate() {
+                let share = match total > 0.0 {
+                    true => multiplier(first + i) / total,
+                    false => 1.0 / slots.len() as f64,
+                };
+                let most = &mut most[self.classes.class(slot) as usize];
+                *most = most.max(share * amount);
+            }
+        }
+        (0..).zip(most).map(|(class, most)| self.classes.cost(class) * most).sum()
+    }
+
+    /// The share of each pair; equal ones for operators that do not matter.
+    fn shares(&self, costs: &[f64]) -> Vec<f64> {
+        let share = |&slot: &u32| {
+            let class = self.classes.class(slot);
+            let (live, cost) = (&self.live[class as usize], self.classes.cost(class));
+            if live.is_empty() {
+                return 1.0 / self.classes.slots(class).len() as f64;
+            }
+            if cost > 0.0 {
+                return costs[slot as usize] / cost;
+            }
+            if live.binary_search(&slot).is_ok() { 1.0 / live.len() as f64 } else { 0.0 }
+        };
+        self.classes.slot_of_pair().iter().map(share).collect()
+    }
+}

@@ -1,0 +1,10 @@
+//! Optimal cost partitioning: the best value at a state, and the one partitioning of that value
+//! whose shares are most nearly equal.
+
+mod canonical;
+mod master;
+mod ocp;
+mod program;
+
+pub use canonical::{Canonical, CanonicalShares};
+pub use ocp::{Ocp, OcpConfig, OcpStatistics};
