@@ -12,7 +12,7 @@ pub type Work = u64;
 /// A second of the machine that units were calibrated on.
 pub const SECOND: Work = 1_000_000_000;
 
-/// Relaxing a transition of a projection, in integers.
+/// Relaxing a transition of a component, in integers.
 pub const ARC: Work = 4;
 
 /// Relaxing a transition in floating-point numbers, for one state.
@@ -27,10 +27,10 @@ pub const ENTRY: Work = 500;
 /// A multiplication in the factorisation of a sparse matrix.
 pub const FLOP: Work = 1;
 
-/// Reading or writing the cost of a pair of a projection and an operator.
+/// Reading or writing the cost of a pair of a component and an operator.
 pub const PAIR: Work = 2;
 
-/// Computing the rank of a state in a projection.
+/// Computing the rank of a state in a component.
 pub const RANK: Work = 1;
 
 /// Reading and adding a row of the store's tables.

@@ -1,12 +1,12 @@
 //! The bound itself as a training objective, with its gradient, and the value of a partitioning.
 //!
-//! For shares α, pattern P sees operator o at the cost α_{P,o}·cost(o), and the bound at a state s
+//! For shares α, component P sees operator o at the cost α_{P,o}·cost(o), and the bound at a state s
 //! is Σ_P h^P(s).
 //! h^P is concave in the costs; how often one shortest path uses o is a supergradient:
 //! ∂bound/∂α_{P,o} = cost(o) · (occurrences of o on one shortest path of P).
 //! No labels are needed, and any of the many optimal partitionings is as good as another.
 //! Distances are those of the integer grid that search uses.
-//! Cost: one shortest path per pattern.
+//! Cost: one shortest path per component.
 
 use planner::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, LabelId};
 use planner::partition::{CostPartitioning, PartitionScratch};
@@ -34,23 +34,23 @@ impl Bound {
         let scale = abstractions.scale();
         let mut sum = 0u64;
         for p in abstractions.ids() {
-            let projection = abstractions.component(p);
+            let component = abstractions.component(p);
             let pairs = abstractions.pairs(p);
-            let operators = projection.relevant_operators();
+            let operators = component.relevant_operators();
             self.costs.clear();
             self.costs.extend(shares[pairs.clone()].iter().zip(operators).map(|(&share, o)| {
                 (share * (abstractions.costs()[o.index()] * scale) as f32) as Distance
             }));
-            projection.label_costs(&self.costs, &mut self.label_costs);
-            let from = projection.abstract_state(state);
+            component.label_costs(&self.costs, &mut self.label_costs);
+            let from = component.abstract_state(state);
             let Bound { distances, label_costs, path, .. } = self;
-            let distance = projection.shortest_path(from, label_costs, distances, path);
+            let distance = component.shortest_path(from, label_costs, distances, path);
             if distance == INFINITY {
                 continue; // A dead end has no gradient.
             }
             sum += u64::from(distance);
             for &label in &self.path {
-                let range = projection.label_range(label);
+                let range = component.label_range(label);
                 let cheapest = range
                     .min_by_key(|&i| self.costs[i])
                     .expect("a label stands for at least one operator");
@@ -73,10 +73,10 @@ pub fn value_of(
     let PartitionScratch { distances, label_costs, path, .. } = scratch;
     let mut sum = 0u64;
     for p in abstractions.ids() {
-        let projection = abstractions.component(p);
-        projection.label_costs(partitioning.costs_of(p), label_costs);
-        let from = projection.abstract_state(state);
-        match projection.shortest_path(from, label_costs, distances, path) {
+        let component = abstractions.component(p);
+        component.label_costs(partitioning.costs_of(p), label_costs);
+        let from = component.abstract_state(state);
+        match component.shortest_path(from, label_costs, distances, path) {
             INFINITY => return None,
             distance => sum += u64::from(distance),
         }

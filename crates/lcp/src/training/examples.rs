@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use planner::abstraction::{Abstractions, PatternId};
+use planner::abstraction::{Abstractions, ComponentId};
 use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -197,5 +197,5 @@ impl TaskExamples {
 }
 
 fn abstract_state(abstractions: &Abstractions, pattern: usize, state: &[Value]) -> u32 {
-    abstractions.component(PatternId::from(pattern)).abstract_state(state)
+    abstractions.component(ComponentId::from(pattern)).abstract_state(state)
 }

@@ -23,7 +23,7 @@
 //!
 //! A state takes time O(transitions + states · log) of its projection.
 
-use planner::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, PatternId};
+use planner::abstraction::{Abstractions, ComponentId, Distance, DistanceScratch, INFINITY};
 
 /// The distances that begin a new class.
 const LENGTHS: &[Distance] = &[0, 1, 2, 3, 4, 5, 7, 10, 15];
@@ -125,7 +125,7 @@ impl Distances {
     pub(super) fn codes(
         &mut self,
         abstractions: &Abstractions,
-        pattern: PatternId,
+        pattern: ComponentId,
         here: u32,
     ) -> &[Code] {
         let projection = abstractions.component(pattern);
@@ -145,7 +145,7 @@ impl Distances {
     }
 
     /// Looks at every transition that counts.
-    fn follow(&mut self, abstractions: &Abstractions, pattern: PatternId, here: u32) {
+    fn follow(&mut self, abstractions: &Abstractions, pattern: ComponentId, here: u32) {
         let projection = abstractions.component(pattern);
         let to_goal = abstractions.distances(pattern);
         let h = to_goal[here as usize];

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use planner::abstraction::{Abstractions, Component, PatternId};
+use planner::abstraction::{Abstractions, Component, ComponentId};
 use planner::task::{OpId, Task, Value, VarId};
 use rustc_hash::FxHashMap;
 
@@ -244,7 +244,7 @@ impl FeatureGenerator {
     }
 
     /// The rows of one pattern in a state (one value per variable).
-    pub fn rows(&mut self, pattern: PatternId, state: &[Value]) -> PatternRows<'_> {
+    pub fn rows(&mut self, pattern: ComponentId, state: &[Value]) -> PatternRows<'_> {
         self.bound_memory();
         let entry = self.entry(pattern, state);
         self.view(pattern.index(), entry)
@@ -292,7 +292,7 @@ impl FeatureGenerator {
 
     /// The entry of a pattern and the projection of a state.
     #[inline]
-    fn entry(&mut self, pattern: PatternId, state: &[Value]) -> u32 {
+    fn entry(&mut self, pattern: ComponentId, state: &[Value]) -> u32 {
         let rank = self.abstractions.component(pattern).abstract_state(state);
         if let Some(entry) = self.patterns[pattern.index()].entries.entry(rank) {
             return entry;
@@ -303,7 +303,7 @@ impl FeatureGenerator {
     }
 
     #[cold]
-    fn compute(&mut self, pattern: PatternId, state: &[Value]) -> u32 {
+    fn compute(&mut self, pattern: ComponentId, state: &[Value]) -> u32 {
         self.colour(pattern, state);
         let cache = &self.patterns[pattern.index()];
         let classes = cache.classes.as_ref().expect("made with the graph");
@@ -331,7 +331,7 @@ impl FeatureGenerator {
     }
 
     /// Colours the pattern's graph for `state` and finds the row of each class.
-    fn colour(&mut self, pattern: PatternId, state: &[Value]) {
+    fn colour(&mut self, pattern: ComponentId, state: &[Value]) {
         let abstractions = Arc::clone(&self.abstractions);
         if self.patterns[pattern.index()].graph.is_none()
             && self.graph_bytes > self.memory_limit / 2

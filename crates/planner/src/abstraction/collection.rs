@@ -1,8 +1,8 @@
-//! The projections that a cost partitioning divides the costs among.
+//! The components that a cost partitioning divides the costs among.
 //!
-//! A *pair* is a pattern together with an operator that is relevant in it: the only places where
+//! A *pair* is a component together with an operator that is relevant in it: the only places where
 //! cost can be of use.
-//! Pairs are numbered pattern by pattern, in the order of [`Component::relevant_operators`];
+//! Pairs are numbered component by component, in the order of [`Component::relevant_operators`];
 //! a cost partitioning is one integer per pair.
 //!
 //! Distances are 32-bit integers.
@@ -11,23 +11,23 @@
 //! large that distances could overflow.
 //! Partitionings may divide a unit into at most [`Abstractions::scale`] parts: a power of two, at
 //! most [`COST_SCALE`], small enough that the sum of the largest finite distances of all
-//! projections stays below 2³¹ parts.
+//! components stays below 2³¹ parts.
 //! So no sum of distances overflows, for any costs that stay within those of the operators.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::component::Component;
+use super::component::{Component, ComponentId};
 use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::EffectIndex;
-use super::pattern::{Pattern, PatternId};
+use super::pattern::Pattern;
 use crate::csr::{Csr, Offsets};
 use crate::task::{Cost, FactNumbers, OpId, Task, Value, VarId};
 
 /// The most parts into which a unit of cost is divided.
 pub const COST_SCALE: u32 = 1 << 16;
 
-/// The most transitions that are stored, in all projections together: about half a gibibyte.
+/// The most transitions that are stored, in all components together: about half a gibibyte.
 pub const MAX_TRANSITIONS: usize = 16_000_000;
 
 /// About how many bytes a stored transition takes, in either direction and for saturation.
@@ -39,23 +39,23 @@ const LIMIT: u64 = 1 << 31;
 /// Projections of a task, the costs of its operators, and who is relevant where.
 #[derive(Clone, Debug)]
 pub struct Abstractions {
-    projections: Vec<Component>,
+    components: Vec<Component>,
     facts: FactNumbers,
     divisor: Cost,
     scale: u32,
     largest_sum: u64,
     /// The cost of each operator in units.
     costs: Vec<Distance>,
-    /// Goal distances of each projection under the operators' own costs, in units.
+    /// Goal distances of each component under the operators' own costs, in units.
     distances: Vec<Vec<Distance>>,
-    /// The states of each pattern among all states.
+    /// The states of each component among all states.
     states: Offsets,
-    /// The pairs of each pattern among all pairs.
+    /// The pairs of each component among all pairs.
     pairs: Offsets,
     /// The pairs of each operator.
-    operator_pairs: Csr<(PatternId, u32)>,
+    operator_pairs: Csr<(ComponentId, u32)>,
     /// Projections in which some state is a dead end that no smaller one recognises.
-    dead_ends: Vec<PatternId>,
+    dead_ends: Vec<ComponentId>,
 }
 
 impl Abstractions {
@@ -74,24 +74,23 @@ impl Abstractions {
 
     /// The collection of these components.
     pub fn of(task: &Task, components: Vec<Component>) -> Arc<Abstractions> {
-        let projections = components;
-        let (divisor, scale) = choose_unit(task, &projections);
+        let (divisor, scale) = choose_unit(task, &components);
         let costs: Vec<Distance> =
             task.operators.iter().map(|o| in_units(o.cost, divisor)).collect();
-        let distances = all_goal_distances(&projections, &costs);
+        let distances = all_goal_distances(&components, &costs);
 
         let largest_sum = distances.iter().map(|d| u64::from(largest_finite(d))).sum();
 
-        let states = projections.iter().map(|projection| projection.num_states()).collect();
-        let pairs = projections.iter().map(|p| p.relevant_operators().len()).collect();
-        let of_pattern = projections.iter().enumerate().flat_map(|(p, projection)| {
-            projection.relevant_operators().iter().map(move |o| (o.index(), PatternId::from(p)))
+        let states = components.iter().map(|component| component.num_states()).collect();
+        let pairs = components.iter().map(|p| p.relevant_operators().len()).collect();
+        let of_component = components.iter().enumerate().flat_map(|(p, component)| {
+            component.relevant_operators().iter().map(move |o| (o.index(), ComponentId::from(p)))
         });
-        let numbered = of_pattern.zip(0..).map(|((o, p), pair)| (o, (p, pair)));
+        let numbered = of_component.zip(0..).map(|((o, p), pair)| (o, (p, pair)));
         let operator_pairs = Csr::sorted(task.operators.len(), numbered);
-        let dead_ends = dead_end_projections(task, &projections, &distances);
+        let dead_ends = dead_end_components(task, &components, &distances);
         Arc::new(Abstractions {
-            projections,
+            components,
             facts: FactNumbers::new(task),
             divisor,
             scale,
@@ -105,30 +104,30 @@ impl Abstractions {
         })
     }
 
-    /// The number of patterns.
+    /// The number of components.
     pub fn len(&self) -> usize {
-        self.projections.len()
+        self.components.len()
     }
 
-    /// Whether there are no patterns.
+    /// Whether there are no components.
     pub fn is_empty(&self) -> bool {
-        self.projections.is_empty()
+        self.components.is_empty()
     }
 
-    /// The ids of all patterns.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = PatternId> + use<> {
-        (0..self.projections.len() as u32).map(PatternId)
+    /// The ids of all components.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = ComponentId> + use<> {
+        (0..self.components.len() as u32).map(ComponentId)
     }
 
-    /// The projection to a pattern.
+    /// A component.
     #[inline]
-    pub fn component(&self, pattern: PatternId) -> &Component {
-        &self.projections[pattern.index()]
+    pub fn component(&self, id: ComponentId) -> &Component {
+        &self.components[id.index()]
     }
 
-    /// All projections, in the order of their ids.
+    /// All components, in the order of their ids.
     pub fn components(&self) -> &[Component] {
-        &self.projections
+        &self.components
     }
 
     /// The facts of the task.
@@ -162,23 +161,23 @@ impl Abstractions {
         self.costs[op.index()] * self.scale
     }
 
-    /// Goal distances in a projection under the operators' own costs, in units.
-    pub fn distances(&self, pattern: PatternId) -> &[Distance] {
-        &self.distances[pattern.index()]
+    /// Goal distances in a component under the operators' own costs, in units.
+    pub fn distances(&self, id: ComponentId) -> &[Distance] {
+        &self.distances[id.index()]
     }
 
-    /// The number of abstract states of all projections together.
+    /// The number of abstract states of all components together.
     pub fn num_states(&self) -> usize {
         self.states.total()
     }
 
-    /// The places of a projection's states in a vector of all abstract states.
+    /// The places of a component's states in a vector of all abstract states.
     #[inline]
-    pub fn states(&self, pattern: PatternId) -> Range<usize> {
-        self.states.range(pattern.index())
+    pub fn states(&self, id: ComponentId) -> Range<usize> {
+        self.states.range(id.index())
     }
 
-    /// The sum of the largest finite distances of all projections, in units; no partitioning has
+    /// The sum of the largest finite distances of all components, in units; no partitioning has
     /// a larger sum in any state.
     pub fn largest_sum(&self) -> u64 {
         self.largest_sum
@@ -189,28 +188,28 @@ impl Abstractions {
         self.pairs.total()
     }
 
-    /// The pairs of a pattern, in the order of its relevant operators.
+    /// The pairs of a component, in the order of its relevant operators.
     #[inline]
-    pub fn pairs(&self, pattern: PatternId) -> Range<usize> {
-        self.pairs.range(pattern.index())
+    pub fn pairs(&self, id: ComponentId) -> Range<usize> {
+        self.pairs.range(id.index())
     }
 
-    /// The patterns in which an operator is relevant, each with the number of the pair.
+    /// The components in which an operator is relevant, each with the number of the pair.
     #[inline]
-    pub fn operator_pairs(&self, op: OpId) -> &[(PatternId, u32)] {
+    pub fn operator_pairs(&self, op: OpId) -> &[(ComponentId, u32)] {
         self.operator_pairs.row(op.index())
     }
 
-    /// The projections with dead ends, those left out that add nothing to smaller ones.
-    pub fn dead_ends(&self) -> &[PatternId] {
+    /// The components with dead ends, those left out that add nothing to smaller ones.
+    pub fn dead_ends(&self) -> &[ComponentId] {
         &self.dead_ends
     }
 
-    /// Whether the goal cannot be reached from the state's image in some projection.
+    /// Whether the goal cannot be reached from the state's image in some component.
     #[inline]
     pub fn is_dead_end(&self, state: &[Value]) -> bool {
         self.dead_ends.iter().any(|p| {
-            let rank = self.projections[p.index()].abstract_state(state);
+            let rank = self.components[p.index()].abstract_state(state);
             self.distances[p.index()][rank as usize] == INFINITY
         })
     }
@@ -224,9 +223,9 @@ impl Abstractions {
 
     /// Bytes of heap memory.
     pub fn memory_bytes(&self) -> usize {
-        let projections: usize = self.projections.iter().map(Component::memory_bytes).sum();
+        let components: usize = self.components.iter().map(Component::memory_bytes).sum();
         let distances: usize = self.distances.iter().map(|d| 4 * d.len()).sum();
-        projections + distances + 8 * self.operator_pairs.len() + 8 * self.costs.len()
+        components + distances + 8 * self.operator_pairs.len() + 8 * self.costs.len()
     }
 }
 
@@ -258,10 +257,10 @@ pub fn projections_within(task: &Task, patterns: &[Pattern], max_bytes: usize) -
     projections
 }
 
-/// What a projection takes in a collection: itself, its distances, and its pairs.
-fn bytes_of(projection: &Component) -> usize {
-    let pairs = projection.relevant_operators().len();
-    size_of::<Component>() + projection.memory_bytes() + 4 * projection.num_states() + 12 * pairs
+/// What a component takes in a collection: itself, its distances, and its pairs.
+fn bytes_of(component: &Component) -> usize {
+    let pairs = component.relevant_operators().len();
+    size_of::<Component>() + component.memory_bytes() + 4 * component.num_states() + 12 * pairs
 }
 
 fn in_units(cost: Cost, divisor: Cost) -> Distance {
@@ -269,17 +268,17 @@ fn in_units(cost: Cost, divisor: Cost) -> Distance {
 }
 
 /// The divisor and the scale that keep every sum of distances below [`LIMIT`].
-fn choose_unit(task: &Task, projections: &[Component]) -> (Cost, u32) {
+fn choose_unit(task: &Task, components: &[Component]) -> (Cost, u32) {
     let max_cost = task.operators.iter().map(|o| o.cost).max().unwrap_or(0);
     // A divisor that is safe beyond doubt: no path visits a state twice.
-    let most_states = projections.iter().map(Component::num_states).max().unwrap_or(1) as u64;
-    let total_states: u64 = projections.iter().map(|p| p.num_states() as u64).sum();
+    let most_states = components.iter().map(Component::num_states).max().unwrap_or(1) as u64;
+    let total_states: u64 = components.iter().map(|p| p.num_states() as u64).sum();
     let mut safe = 1;
     while max_cost / safe >= LIMIT / most_states.max(2) {
         safe *= 2;
     }
     let costs: Vec<Distance> = task.operators.iter().map(|o| in_units(o.cost, safe)).collect();
-    let largest: u64 = all_goal_distances(projections, &costs)
+    let largest: u64 = all_goal_distances(components, &costs)
         .iter()
         .map(|distances| u64::from(largest_finite(distances)))
         .sum();
@@ -303,52 +302,52 @@ fn largest_finite(distances: &[Distance]) -> Distance {
     distances.iter().copied().filter(|&d| d != INFINITY).max().unwrap_or(0)
 }
 
-/// The goal distances in each projection for one cost per operator.
-fn all_goal_distances(projections: &[Component], costs: &[Distance]) -> Vec<Vec<Distance>> {
+/// The goal distances in each component for one cost per operator.
+fn all_goal_distances(components: &[Component], costs: &[Distance]) -> Vec<Vec<Distance>> {
     let mut scratch = DistanceScratch::new();
     let mut label_costs = Vec::new();
-    let distances = |projection: &Component| {
-        projection.label_costs_of_task(costs, &mut label_costs);
-        let mut distances = vec![INFINITY; projection.num_states()];
-        projection.goal_distances(&label_costs, &mut scratch, &mut distances);
+    let distances = |component: &Component| {
+        component.label_costs_of_task(costs, &mut label_costs);
+        let mut distances = vec![INFINITY; component.num_states()];
+        component.goal_distances(&label_costs, &mut scratch, &mut distances);
         distances
     };
-    projections.iter().map(distances).collect()
+    components.iter().map(distances).collect()
 }
 
-/// The projections with a dead end that no projection to one of their variables has.
-fn dead_end_projections(
+/// The components with a dead end that no projection to one of their variables has.
+fn dead_end_components(
     task: &Task,
-    projections: &[Component],
+    components: &[Component],
     distances: &[Vec<Distance>],
-) -> Vec<PatternId> {
+) -> Vec<ComponentId> {
     // For each variable the distances in the projection to it alone.
     let mut single: Vec<&[Distance]> = vec![&[]; task.variables.len()];
-    for (projection, distances) in projections.iter().zip(distances) {
-        if let Some([var]) = projection.pattern().map(Pattern::variables) {
+    for (component, distances) in components.iter().zip(distances) {
+        if let Some([var]) = component.pattern().map(Pattern::variables) {
             single[var.index()] = distances;
         }
     }
-    let is_new = |pattern: &Pattern, projection: &Component, rank: u32| {
+    let is_new = |pattern: &Pattern, component: &Component, rank: u32| {
         let vars = pattern.variables();
         let dead = |(var, value): (&VarId, Value)| {
             single[var.index()].get(value as usize) == Some(&INFINITY)
         };
-        vars.len() == 1 || !vars.iter().zip(projection.values(rank)).any(dead)
+        vars.len() == 1 || !vars.iter().zip(component.values(rank)).any(dead)
     };
     let has_new = |p: usize| {
-        let projection = &projections[p];
-        let mut ranks = (0..projection.num_states() as u32)
+        let component = &components[p];
+        let mut ranks = (0..component.num_states() as u32)
             .filter(|&rank| distances[p][rank as usize] == INFINITY);
-        match projection.pattern() {
-            Some(pattern) => ranks.any(|rank| is_new(pattern, projection, rank)),
+        match component.pattern() {
+            Some(pattern) => ranks.any(|rank| is_new(pattern, component, rank)),
             // Many of its states hold no reachable state.
             None if ranks.next().is_none() => false,
             None => {
-                let reached = projection.reachable_from(projection.abstract_state(&task.initial));
+                let reached = component.reachable_from(component.abstract_state(&task.initial));
                 reached.into_iter().any(|rank| distances[p][rank as usize] == INFINITY)
             }
         }
     };
-    (0..projections.len()).filter(|&p| has_new(p)).map(PatternId::from).collect()
+    (0..components.len()).filter(|&p| has_new(p)).map(ComponentId::from).collect()
 }

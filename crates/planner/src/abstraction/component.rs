@@ -24,6 +24,7 @@ use super::transitions::{Digit, End, Mentions, Radix, Step, Transitions, num_sto
 use crate::csr::Csr;
 use crate::task::{Fact, OpId, Task, Value, VarId, index_type};
 
+index_type!(/** Index of a component in its collection. */ ComponentId);
 index_type!(/** Index of a label of one component. */ LabelId);
 
 /// How states become abstract states.

@@ -1,4 +1,4 @@
-//! Distances in projections, in integers.
+//! Distances in components, in integers.
 //!
 //! Dijkstra's algorithm with a ring of buckets where label costs are small and a binary heap
 //! where they are not.
@@ -14,7 +14,7 @@ use super::component::{Component, LabelId};
 use super::transitions::Transitions;
 use crate::work::{self, Work};
 
-/// A distance or a cost in a projection, in some integer unit.
+/// A distance or a cost in a component, in some integer unit.
 pub type Distance = u32;
 
 /// The distance of states from which the goal cannot be reached.
@@ -23,7 +23,7 @@ pub const INFINITY: Distance = Distance::MAX;
 /// Label costs above this use the heap.
 const MAX_BUCKET_COST: Distance = 63;
 
-/// Projections with more states than this use the heap for distances from a state, which may be
+/// Components with more states than this use the heap for distances from a state, which may be
 /// longer than any goal distance: with buckets they stay below 63 · 2²⁶.
 const MAX_BUCKET_STATES: usize = 1 << 26;
 
@@ -72,19 +72,19 @@ impl DistanceScratch {
 
     pub(super) fn distances_from(
         &mut self,
-        projection: &Component,
+        component: &Component,
         from: u32,
         label_costs: &[Distance],
         distances: &mut [Distance],
     ) {
-        assert_eq!(label_costs.len(), projection.num_labels());
-        assert_eq!(distances.len(), projection.num_states());
+        assert_eq!(label_costs.len(), component.num_labels());
+        assert_eq!(distances.len(), component.num_states());
         distances.fill(INFINITY);
         distances[from as usize] = 0;
         let max_cost = label_costs.iter().copied().fold(0, Distance::max);
-        let transitions = &projection.forward;
-        let goes_on = |state| !projection.is_goal(state);
-        if max_cost <= MAX_BUCKET_COST && projection.num_states() <= MAX_BUCKET_STATES {
+        let transitions = &component.forward;
+        let goes_on = |state| !component.is_goal(state);
+        if max_cost <= MAX_BUCKET_COST && component.num_states() <= MAX_BUCKET_STATES {
             let sources = &[from];
             self.spread_by_buckets(transitions, sources, label_costs, max_cost, distances, goes_on);
         } else {
@@ -159,26 +159,26 @@ impl DistanceScratch {
 
     pub(super) fn shortest_path(
         &mut self,
-        projection: &Component,
+        component: &Component,
         from: u32,
         label_costs: &[Distance],
         path: &mut Vec<LabelId>,
     ) -> Distance {
-        assert_eq!(label_costs.len(), projection.num_labels());
+        assert_eq!(label_costs.len(), component.num_labels());
         path.clear();
         self.distances.clear();
-        self.distances.resize(projection.num_states(), INFINITY);
-        self.parents.resize(projection.num_states(), (0, 0));
+        self.distances.resize(component.num_states(), INFINITY);
+        self.parents.resize(component.num_states(), (0, 0));
         self.heap.clear();
         self.distances[from as usize] = 0;
         self.heap.push(Reverse(u64::from(from)));
-        self.work += (projection.num_states() / 8) as Work;
+        self.work += (component.num_states() / 8) as Work;
         while let Some(Reverse(entry)) = self.heap.pop() {
             let (d, mut state) = ((entry >> 32) as Distance, entry as u32);
             if self.distances[state as usize] != d {
                 continue; // Reached on a shorter way since.
             }
-            if projection.is_goal(state) {
+            if component.is_goal(state) {
                 while state != from {
                     let (parent, label) = self.parents[state as usize];
                     path.push(LabelId(label));
@@ -187,8 +187,8 @@ impl DistanceScratch {
                 path.reverse();
                 return d;
             }
-            self.work += 2 * work::ARC * (1 + projection.forward.degree(state)) as Work;
-            for arc in projection.forward.of(state) {
+            self.work += 2 * work::ARC * (1 + component.forward.degree(state)) as Work;
+            for arc in component.forward.of(state) {
                 let other = state.wrapping_add(arc.delta);
                 let through = d + label_costs[arc.label as usize];
                 if through < self.distances[other as usize] {

@@ -29,9 +29,9 @@ pub use cartesian::{
 pub use cegar::{CegarConfig, cegar_patterns};
 pub use chosen::{ChosenConfig, chosen_patterns};
 pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS, projections_within};
-pub use component::{Component, ComponentShape, LabelId};
+pub use component::{Component, ComponentId, ComponentShape, LabelId};
 pub use counting::{LandmarkConfig, landmark_abstractions};
 pub use cuts::{CutConfig, cut_abstractions};
 pub use disjunctive::ActionLandmarks;
 pub use distances::{Distance, DistanceScratch, INFINITY};
-pub use pattern::{Pattern, PatternId, PatternLimits, interesting_patterns};
+pub use pattern::{Pattern, PatternLimits, interesting_patterns};

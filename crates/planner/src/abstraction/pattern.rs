@@ -14,9 +14,7 @@ use std::fmt;
 
 use rustc_hash::FxHashSet;
 
-use crate::task::{Task, VarId, index_type};
-
-index_type!(/** Index of a pattern in its collection. */ PatternId);
+use crate::task::{Task, VarId};
 
 /// A set of variables, in ascending order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,4 +1,4 @@
-//! Saturated costs: what a projection needs of each label to keep its goal distances.
+//! Saturated costs: what a component needs of each label to keep its goal distances.
 //!
 //! For distances h, the saturated cost of a label is the largest h(s) − h(t) over its
 //! transitions s → t, all of the full product of domains, and at least 0.
@@ -11,7 +11,7 @@
 use super::distances::Distance;
 use super::transitions::{Mentions, Radix, Step};
 
-/// The transitions of a projection in the order in which saturation reads them.
+/// The transitions of a component in the order in which saturation reads them.
 #[derive(Clone, Debug)]
 pub(super) struct Saturation {
     singles: Vec<Single>,

@@ -30,7 +30,7 @@ pub struct Lazy<P> {
 }
 
 /// The most partitionings that are remembered; the older half is dropped when there are more.
-/// As many as share a row of narrow tables, so that a look-up reads one row per pattern.
+/// As many as share a row of narrow tables, so that a look-up reads one row per component.
 const MOST_RECENT: usize = 16;
 
 impl<P: Partitioner> Lazy<P> {

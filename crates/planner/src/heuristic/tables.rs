@@ -1,20 +1,20 @@
 //! Distance tables of many cost partitionings, evaluated together.
 //!
-//! The value of a partitioning for a state is the sum over patterns of a table entry, and what
+//! The value of a partitioning for a state is the sum over components of a table entry, and what
 //! is wanted is the maximum over partitionings.
 //! All of them look at the same abstract states, so their tables are interleaved: a *row* holds
 //! the distances of one abstract state under as many partitionings as fit into 32 bytes, and one
 //! read serves them all.
-//! A *block* is such a group of partitionings; it holds rows only for patterns in which one of
+//! A *block* is such a group of partitionings; it holds rows only for components in which one of
 //! them has a distance that is not 0.
 //! Infinite distances do not depend on costs and are stored as 0: callers rule out dead ends
 //! before (see [`Abstractions::is_dead_end`]).
-//! Cost of an evaluation: O(patterns) for the ranks plus one row per block and pattern.
+//! Cost of an evaluation: O(components) for the ranks plus one row per block and component.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::abstraction::{Abstractions, ComponentShape, Distance, INFINITY, PatternId};
+use crate::abstraction::{Abstractions, ComponentId, ComponentShape, Distance, INFINITY};
 use crate::partition::GoalDistances;
 use crate::task::{Cost, Value, VarId};
 use crate::work::{self, Work};
@@ -53,15 +53,15 @@ impl Lane for u32 {
     }
 }
 
-/// The ranks of a state in all patterns.
+/// The ranks of a state in all components.
 #[derive(Clone, Debug)]
 struct Ranks {
-    /// For each pattern the variable and place value of up to two variables …
+    /// For each component the variable and place value of up to two variables …
     pairs: Vec<[(u32, u32); 2]>,
-    /// … and the further ones of larger patterns; …
+    /// … and the further ones of larger components; …
     further: Vec<(u32, u32, u32)>,
     /// … other components, which take a walk down a tree, as far as some table has rows for them;
-    others: Vec<PatternId>,
+    others: Vec<ComponentId>,
     /// action landmarks, for which the same holds.
     landmarks: Landmarks,
     ranks: Vec<u32>,
@@ -70,7 +70,7 @@ struct Ranks {
 /// Which action landmarks a state is past, for all of them at once.
 #[derive(Clone, Debug, Default)]
 struct Landmarks {
-    ids: Vec<PatternId>,
+    ids: Vec<ComponentId>,
     /// The variables that they ask for, and where the words of their values begin: a bit for each
     /// landmark, set if a state with the value is past it.
     variables: Vec<(u32, u32)>,
@@ -79,9 +79,9 @@ struct Landmarks {
 }
 
 impl Landmarks {
-    fn new(abstractions: &Abstractions, ids: Vec<PatternId>) -> Landmarks {
+    fn new(abstractions: &Abstractions, ids: Vec<ComponentId>) -> Landmarks {
         let words = ids.len().div_ceil(64);
-        let facts = |p: PatternId| match abstractions.component(p).shape() {
+        let facts = |p: ComponentId| match abstractions.component(p).shape() {
             ComponentShape::Landmark(facts) => facts,
             _ => unreachable!("action landmarks only"),
         };
@@ -129,14 +129,14 @@ impl Ranks {
     fn new(abstractions: &Abstractions) -> Ranks {
         let mut pairs = Vec::with_capacity(abstractions.len());
         let mut further = Vec::new();
-        for (p, projection) in abstractions.components().iter().enumerate() {
+        for (p, component) in abstractions.components().iter().enumerate() {
             let mut pair = [(0, 0); 2];
-            let Some(pattern) = projection.pattern() else {
+            let Some(pattern) = component.pattern() else {
                 pairs.push(pair);
                 continue;
             };
             let vars = pattern.variables().iter().map(|var| var.0);
-            for (i, (var, place)) in vars.zip(projection.place_values()).enumerate() {
+            for (i, (var, place)) in vars.zip(component.place_values()).enumerate() {
                 match pair.get_mut(i) {
                     Some(slot) => *slot = (var, place),
                     None => further.push((p as u32, var, place)),
@@ -174,7 +174,7 @@ impl Ranks {
 #[derive(Clone, Debug)]
 struct Block<L: Lane> {
     /// Patterns with rows here, and where their rows start.
-    patterns: Vec<(u32, u32)>,
+    components: Vec<(u32, u32)>,
     rows: Vec<L::Row>,
     used: usize,
 }
@@ -197,38 +197,40 @@ impl<L: Lane> Tables<L> {
     }
 
     /// The number of rows that an evaluation reads.
-    fn num_patterns(&self) -> usize {
-        self.blocks.iter().map(|block| block.patterns.len()).sum()
+    fn num_components(&self) -> usize {
+        self.blocks.iter().map(|block| block.components.len()).sum()
     }
 
-    /// The patterns with rows, with repetitions.
-    fn patterns(&self) -> impl Iterator<Item = PatternId> {
-        let patterns = self.blocks.iter().flat_map(|block| &block.patterns);
-        patterns.map(|&(pattern, _)| PatternId(pattern))
+    /// The components with rows, with repetitions.
+    fn components(&self) -> impl Iterator<Item = ComponentId> {
+        let components = self.blocks.iter().flat_map(|block| &block.components);
+        components.map(|&(component, _)| ComponentId(component))
     }
 
     fn memory_bytes(&self) -> usize {
-        self.blocks.iter().map(|block| 32 * block.rows.len() + 8 * block.patterns.len()).sum()
+        self.blocks.iter().map(|block| 32 * block.rows.len() + 8 * block.components.len()).sum()
     }
 
     fn bytes_to_push(&self, abstractions: &Abstractions, distances: &GoalDistances) -> usize {
         let block = self.blocks.last().filter(|block| block.used < L::WIDTH);
-        let has_rows = |p: PatternId| {
-            block.is_some_and(|block| block.patterns.iter().any(|&(pattern, _)| pattern == p.0))
+        let has_rows = |p: ComponentId| {
+            block.is_some_and(|block| {
+                block.components.iter().any(|&(component, _)| component == p.0)
+            })
         };
         let tables = abstractions.ids().map(|p| (p, distances.table(p)));
         let new = tables.filter(|&(p, table)| !is_zero(table) && !has_rows(p));
         new.map(|(_, table)| 32 * table.len() + 8).sum()
     }
 
-    /// The largest sum of distances, and whose it is, given the state's rank in each pattern.
+    /// The largest sum of distances, and whose it is, given the state's rank in each component.
     #[inline]
     fn best(&self, ranks: &[u32]) -> (u32, usize) {
         let mut best = (0, 0);
         for (b, block) in self.blocks.iter().enumerate() {
             let mut sums = L::Row::default();
-            for &(pattern, start) in &block.patterns {
-                L::add(&mut sums, &block.rows[(start + ranks[pattern as usize]) as usize]);
+            for &(component, start) in &block.components {
+                L::add(&mut sums, &block.rows[(start + ranks[component as usize]) as usize]);
             }
             for (lane, &sum) in sums.as_ref().iter().enumerate() {
                 if sum.into() > best.0 {
@@ -239,7 +241,7 @@ impl<L: Lane> Tables<L> {
         best
     }
 
-    /// A partitioning whose sum is at least `least`, given the state's rank in each pattern: from
+    /// A partitioning whose sum is at least `least`, given the state's rank in each component: from
     /// the block of use last if possible, and one that is preferred if possible.
     fn find(
         &self,
@@ -252,8 +254,8 @@ impl<L: Lane> Tables<L> {
         for b in (*last..n).chain(0..(*last).min(n)) {
             let block = &self.blocks[b];
             let mut sums = L::Row::default();
-            for &(pattern, start) in &block.patterns {
-                L::add(&mut sums, &block.rows[(start + ranks[pattern as usize]) as usize]);
+            for &(component, start) in &block.components {
+                L::add(&mut sums, &block.rows[(start + ranks[component as usize]) as usize]);
             }
             let sums = sums.as_ref()[..block.used].iter().enumerate();
             let enough = sums.filter(|(_, sum)| (**sum).into() >= least);
@@ -266,19 +268,19 @@ impl<L: Lane> Tables<L> {
         None
     }
 
-    /// The tables of a partitioning in the patterns in which it may say anything; 0 where they
+    /// The tables of a partitioning in the components in which it may say anything; 0 where they
     /// are infinite.
     fn tables_of(
         &self,
         abstractions: &Abstractions,
         partitioning: usize,
-    ) -> Vec<(PatternId, Vec<Distance>)> {
+    ) -> Vec<(ComponentId, Vec<Distance>)> {
         let (block, lane) = (&self.blocks[partitioning / L::WIDTH], partitioning % L::WIDTH);
-        let tables = block.patterns.iter().map(|&(pattern, start)| {
-            let len = abstractions.components()[pattern as usize].num_states();
+        let tables = block.components.iter().map(|&(component, start)| {
+            let len = abstractions.components()[component as usize].num_states();
             let rows = &block.rows[start as usize..start as usize + len];
             let table: Vec<Distance> = rows.iter().map(|row| row.as_ref()[lane].into()).collect();
-            (PatternId(pattern), table)
+            (ComponentId(component), table)
         });
         tables.filter(|(_, table)| !is_zero(table)).collect()
     }
@@ -289,7 +291,7 @@ impl<L: Lane> Tables<L> {
     /// If a distance does not fit: [`TableStore`] has chosen the lane for the collection.
     fn push(&mut self, abstractions: &Abstractions, distances: &GoalDistances, factor: u32) {
         if self.blocks.last().is_none_or(|block| block.used == L::WIDTH) {
-            self.blocks.push(Block { patterns: Vec::new(), rows: Vec::new(), used: 0 });
+            self.blocks.push(Block { components: Vec::new(), rows: Vec::new(), used: 0 });
         }
         let block = self.blocks.last_mut().expect("there is a block with room");
         let lane = block.used;
@@ -306,16 +308,16 @@ impl<L: Lane> Tables<L> {
         for (b, block) in old.iter().enumerate() {
             for lane in (0..block.used).filter(|lane| keep(b * L::WIDTH + lane)) {
                 if self.blocks.last().is_none_or(|block| block.used == L::WIDTH) {
-                    self.blocks.push(Block { patterns: Vec::new(), rows: Vec::new(), used: 0 });
+                    self.blocks.push(Block { components: Vec::new(), rows: Vec::new(), used: 0 });
                 }
                 let target = self.blocks.last_mut().expect("there is a block with room");
                 target.used += 1;
-                for &(pattern, start) in &block.patterns {
-                    let len = abstractions.components()[pattern as usize].num_states();
+                for &(component, start) in &block.components {
+                    let len = abstractions.components()[component as usize].num_states();
                     table.clear();
                     let rows = &block.rows[start as usize..start as usize + len];
                     table.extend(rows.iter().map(|row| row.as_ref()[lane].into()));
-                    target.set(target.used - 1, pattern, &table, 1);
+                    target.set(target.used - 1, component, &table, 1);
                 }
             }
         }
@@ -323,15 +325,15 @@ impl<L: Lane> Tables<L> {
 }
 
 impl<L: Lane> Block<L> {
-    /// Sets the distances of one lane in one pattern.
-    fn set(&mut self, lane: usize, pattern: u32, table: &[Distance], factor: u32) {
+    /// Sets the distances of one lane in one component.
+    fn set(&mut self, lane: usize, component: u32, table: &[Distance], factor: u32) {
         if is_zero(table) {
             return;
         }
-        let known = self.patterns.iter().find(|&&(p, _)| p == pattern).map(|&(_, start)| start);
+        let known = self.components.iter().find(|&&(p, _)| p == component).map(|&(_, start)| start);
         let start = known.unwrap_or_else(|| {
             let start = self.rows.len() as u32;
-            self.patterns.push((pattern, start));
+            self.components.push((component, start));
             self.rows.resize(self.rows.len() + table.len(), L::Row::default());
             start
         }) as usize;
@@ -417,7 +419,7 @@ impl TableStore {
 
     /// The work of a look-up.
     pub(super) fn look_up_work(&self) -> Work {
-        let rows: usize = with_tables!(&self.tables, t => t.num_patterns());
+        let rows: usize = with_tables!(&self.tables, t => t.num_components());
         let Landmarks { ids, variables, past, .. } = &self.ranks.landmarks;
         let words = work::RANK * (ids.len() + variables.len() * past.len()) as Work;
         let walks = words + TREE * self.ranks.others.len() as Work;
@@ -432,14 +434,15 @@ impl TableStore {
 
     /// Brings up to date which components other than projections are looked at.
     fn find_others(&mut self) {
-        let mut others: Vec<PatternId> = with_tables!(&self.tables, t => t.patterns().collect());
+        let mut others: Vec<ComponentId> =
+            with_tables!(&self.tables, t => t.components().collect());
         others.retain(|&p| self.abstractions.component(p).pattern().is_none());
         others.sort_unstable();
         others.dedup();
-        let is_landmark = |p: &PatternId| {
+        let is_landmark = |p: &ComponentId| {
             matches!(self.abstractions.component(*p).shape(), ComponentShape::Landmark(_))
         };
-        let (landmarks, others): (Vec<PatternId>, _) = others.into_iter().partition(is_landmark);
+        let (landmarks, others): (Vec<ComponentId>, _) = others.into_iter().partition(is_landmark);
         self.ranks.others = others;
         if self.ranks.landmarks.ids != landmarks {
             self.ranks.landmarks = Landmarks::new(&self.abstractions, landmarks);
@@ -464,7 +467,7 @@ impl TableStore {
     }
 
     /// The tables of a partitioning (see [`Tables::tables_of`]).
-    pub(super) fn tables_of(&self, partitioning: usize) -> Vec<(PatternId, Vec<Distance>)> {
+    pub(super) fn tables_of(&self, partitioning: usize) -> Vec<(ComponentId, Vec<Distance>)> {
         with_tables!(&self.tables, t => t.tables_of(&self.abstractions, partitioning))
     }
 

@@ -1,6 +1,6 @@
 //! The two sides of optimal cost partitioning (Katz and Domshlak 2010): costs and flows.
 //!
-//! For a state s and projections P, linear programming duality says
+//! For a state s and components P, linear programming duality says
 //!
 //! ```text
 //! max { Σ_P d_P(s)       : costs c_P ≥ 0 with Σ_P c_P(o) ≤ c(o) for every operator o }
@@ -8,15 +8,15 @@
 //! ```
 //!
 //! So every partitioning is a lower bound on the optimum, and every choice of one flow per
-//! projection, such as an average of paths, is an upper bound.
+//! component, such as an average of paths, is an upper bound.
 //! This file holds what both sides are made of.
 //!
-//! - A [`Classes`] merges operators that no projection can tell apart; what counts is the
+//! - A [`Classes`] merges operators that no component can tell apart; what counts is the
 //!   cheapest of them.
-//!   A *slot* is a pattern with a class that is relevant in it: the unknowns of the game.
-//!   Slots are numbered pattern by pattern and label by label; a label costs what its cheapest
+//!   A *slot* is a component with a class that is relevant in it: the unknowns of the game.
+//!   Slots are numbered component by component and label by label; a label costs what its cheapest
 //!   slot costs, and a flow through it may be divided among its slots.
-//! - A [`Network`] is what matters of a projection for one abstract state: the states that can be
+//! - A [`Network`] is what matters of a component for one abstract state: the states that can be
 //!   reached from it and can reach a goal, with all goals made one.
 //!   Slots without a transition there cannot change the value and receive nothing.
 //! - A [`PathSearch`] finds shortest paths in networks for floating-point costs.
@@ -30,12 +30,12 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::abstraction::{Abstractions, INFINITY, PatternId};
+use crate::abstraction::{Abstractions, ComponentId, INFINITY};
 use crate::csr::{Csr, Offsets};
 use crate::task::Value;
 use crate::work::{self, Budget, Work};
 
-/// Operators that no projection can tell apart, and where they are relevant.
+/// Operators that no component can tell apart, and where they are relevant.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     /// The cost of each class in units: that of its cheapest operator.
@@ -43,12 +43,12 @@ pub(super) struct Classes {
     /// The slots of each class.
     slots: Csr<u32>,
     class_of_slot: Vec<u32>,
-    pattern_of_slot: Vec<u32>,
+    component_of_slot: Vec<u32>,
     label_of_slot: Vec<u32>,
     slot_of_pair: Vec<u32>,
     /// The pairs of each slot.
     pairs: Csr<u32>,
-    /// The labels of pattern p are numbered from `first_label[p]` on.
+    /// The labels of component p are numbered from `first_label[p]` on.
     first_label: Vec<u32>,
     /// The slots of each label.
     label_slots: Offsets,
@@ -59,9 +59,9 @@ impl Classes {
     pub(super) fn new(abstractions: &Abstractions) -> Classes {
         let mut behaviour: Vec<Vec<(u32, u32)>> = vec![Vec::new(); abstractions.num_operators()];
         for p in abstractions.ids() {
-            let projection = abstractions.component(p);
-            for label in projection.labels() {
-                for o in projection.label_operators(label) {
+            let component = abstractions.component(p);
+            for label in component.labels() {
+                for o in component.label_operators(label) {
                     behaviour[o.index()].push((p.0, label.0));
                 }
             }
@@ -81,7 +81,7 @@ impl Classes {
         let mut classes = Classes {
             slots: Csr::default(),
             class_of_slot: Vec::new(),
-            pattern_of_slot: Vec::new(),
+            component_of_slot: Vec::new(),
             label_of_slot: Vec::new(),
             slot_of_pair: Vec::with_capacity(abstractions.num_pairs()),
             pairs: Csr::default(),
@@ -91,17 +91,17 @@ impl Classes {
         };
         let mut slot_of_class = vec![u32::MAX; classes.costs.len()];
         for p in abstractions.ids() {
-            let projection = abstractions.component(p);
+            let component = abstractions.component(p);
             classes.first_label.push(classes.label_slots.len() as u32);
-            for label in projection.labels() {
+            for label in component.labels() {
                 let first = classes.class_of_slot.len();
-                for o in projection.label_operators(label) {
+                for o in component.label_operators(label) {
                     let class = class_of_operator[o.index()];
                     let slot = &mut slot_of_class[class as usize];
                     if *slot == u32::MAX || (*slot as usize) < first {
                         *slot = classes.class_of_slot.len() as u32;
                         classes.class_of_slot.push(class);
-                        classes.pattern_of_slot.push(p.0);
+                        classes.component_of_slot.push(p.0);
                         classes.label_of_slot.push(classes.label_slots.len() as u32);
                     }
                     classes.slot_of_pair.push(*slot);
@@ -144,10 +144,10 @@ impl Classes {
         self.class_of_slot[slot as usize]
     }
 
-    /// The pattern of a slot.
+    /// The component of a slot.
     #[inline]
-    pub(super) fn pattern(&self, slot: u32) -> u32 {
-        self.pattern_of_slot[slot as usize]
+    pub(super) fn component(&self, slot: u32) -> u32 {
+        self.component_of_slot[slot as usize]
     }
 
     /// The label of a slot.
@@ -185,7 +185,7 @@ impl Classes {
     }
 }
 
-/// The part of a projection that matters for one abstract state.
+/// The part of a component that matters for one abstract state.
 ///
 /// Node 0 is the state itself and the last node stands for all goals; they are the same node if
 /// the state is a goal.
@@ -209,15 +209,15 @@ impl Network {
     fn new(
         abstractions: &Abstractions,
         classes: &Classes,
-        pattern: PatternId,
+        id: ComponentId,
         source: u32,
     ) -> Network {
         const UNSEEN: u32 = u32::MAX;
-        let projection = abstractions.component(pattern);
-        let distances = abstractions.distances(pattern);
-        let first_label = classes.first_label[pattern.index()];
-        let mut node_of = vec![UNSEEN; projection.num_states()];
-        let mut label_of = vec![UNSEEN; projection.num_labels()];
+        let component = abstractions.component(id);
+        let distances = abstractions.distances(id);
+        let first_label = classes.first_label[id.index()];
+        let mut node_of = vec![UNSEEN; component.num_states()];
+        let mut label_of = vec![UNSEEN; component.num_labels()];
         let mut labels = Vec::new();
         let mut states = vec![source];
         let mut first_arc = vec![0];
@@ -226,14 +226,14 @@ impl Network {
         const GOAL: u32 = u32::MAX - 1;
         node_of[source as usize] = 0;
         let mut next = 0;
-        while next < states.len() && !projection.is_goal(source) {
+        while next < states.len() && !component.is_goal(source) {
             let state = states[next];
             next += 1;
-            for (_, label, target) in projection.transitions_from(state) {
+            for (_, label, target) in component.transitions_from(state) {
                 if distances[target as usize] == INFINITY || target == source {
                     continue; // A path that returns to where it began is never needed.
                 }
-                let head = if projection.is_goal(target) {
+                let head = if component.is_goal(target) {
                     GOAL
                 } else {
                     let node = &mut node_of[target as usize];
@@ -306,10 +306,10 @@ pub(super) struct Networks {
 }
 
 impl Networks {
-    /// No networks yet, for a collection of this many patterns; all are forgotten when they
+    /// No networks yet, for a collection of this many components; all are forgotten when they
     /// would take more than `max_bytes`.
-    pub(super) fn new(num_patterns: usize, max_bytes: usize) -> Networks {
-        Networks { known: vec![FxHashMap::default(); num_patterns], bytes: 0, max_bytes }
+    pub(super) fn new(num_components: usize, max_bytes: usize) -> Networks {
+        Networks { known: vec![FxHashMap::default(); num_components], bytes: 0, max_bytes }
     }
 
     /// Bytes of heap memory, that of the current networks included.
@@ -318,7 +318,7 @@ impl Networks {
         self.bytes + forgotten.map(|network| network.memory_bytes()).sum::<usize>()
     }
 
-    /// The network of each pattern for a state that is no dead end of any projection.
+    /// The network of each component for a state that is no dead end of any component.
     /// Whether all of them could be had within the budget.
     pub(super) fn of_state(
         &mut self,
@@ -333,13 +333,13 @@ impl Networks {
             if budget.is_spent() {
                 return false;
             }
-            let projection = abstractions.component(p);
-            let source = projection.abstract_state(state);
+            let component = abstractions.component(p);
+            let source = component.abstract_state(state);
             budget.spend(work::FLOAT_ARC);
             let known = self.known[p.index()].get(&source).cloned();
             networks.push(known.unwrap_or_else(|| {
                 let network = Rc::new(Network::new(abstractions, classes, p, source));
-                budget.spend(network.work() + work::PAIR * projection.num_states() as Work);
+                budget.spend(network.work() + work::PAIR * component.num_states() as Work);
                 self.keep(p, source, &network);
                 network
             }));
@@ -347,7 +347,7 @@ impl Networks {
         true
     }
 
-    fn keep(&mut self, pattern: PatternId, source: u32, network: &Rc<Network>) {
+    fn keep(&mut self, id: ComponentId, source: u32, network: &Rc<Network>) {
         let bytes = network.memory_bytes();
         if self.bytes + bytes > self.max_bytes {
             self.known.iter_mut().for_each(|known| *known = FxHashMap::default());
@@ -355,7 +355,7 @@ impl Networks {
         }
         if bytes <= self.max_bytes {
             self.bytes += bytes;
-            self.known[pattern.index()].insert(source, Rc::clone(network));
+            self.known[id.index()].insert(source, Rc::clone(network));
         }
     }
 }

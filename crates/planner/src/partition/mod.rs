@@ -1,7 +1,7 @@
-//! Cost partitionings: ways to divide the cost of every operator among projections.
+//! Cost partitionings: ways to divide the cost of every operator among components.
 //!
-//! If for each operator the costs it has in the projections sum up to at most its own cost, then
-//! the sum of the projections' goal distances is a lower bound on plan costs (Katz and Domshlak
+//! If for each operator the costs it has in the components sum up to at most its own cost, then
+//! the sum of the components' goal distances is a lower bound on plan costs (Katz and Domshlak
 //! 2010).
 //! [`CostPartitioning`] holds that condition, in integers: its fields are private and its only
 //! constructor checks it.
@@ -24,7 +24,7 @@ use std::ops::Add;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, LabelId, PatternId};
+use crate::abstraction::{Abstractions, ComponentId, Distance, DistanceScratch, INFINITY, LabelId};
 use crate::estimate::Estimate;
 use crate::task::{Cost, OpId, Value};
 use crate::work::{self, Budget, Work};
@@ -47,7 +47,7 @@ pub const MEMORY_LIMIT: usize = 256 << 20;
 /// What a partitioning is wanted for.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The state at which the sum of distances is to be high; no dead end of the projections.
+    /// The state at which the sum of distances is to be high; no dead end of the components.
     pub state: &'a [Value],
     /// A bound already known for the state.
     pub beat: Option<Cost>,
@@ -87,7 +87,7 @@ pub trait Partitioner {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// The projections that it divides costs among.
+    /// The components that it divides costs among.
     fn abstractions(&self) -> &Arc<Abstractions>;
 
     /// The scale of the partitionings it makes.
@@ -164,11 +164,11 @@ pub enum PartitionError {
         operator: OpId,
         /// Its cost in parts.
         available: u64,
-        /// The sum of its costs in the projections.
+        /// The sum of its costs in the components.
         used: u64,
     },
     /// Not one cost per pair.
-    #[error("{given} costs are given for {needed} pairs of a pattern and a relevant operator")]
+    #[error("{given} costs are given for {needed} pairs of a component and a relevant operator")]
     WrongLength {
         /// How many costs there are.
         given: usize,
@@ -185,7 +185,7 @@ pub enum PartitionError {
     },
 }
 
-/// Costs for every pair of a pattern and a relevant operator, such that no operator's costs
+/// Costs for every pair of a component and a relevant operator, such that no operator's costs
 /// exceed its own.
 #[derive(Clone, Debug)]
 pub struct CostPartitioning {
@@ -271,7 +271,7 @@ impl CostPartitioning {
             .expect("running totals never exceed the cost")
     }
 
-    /// The projections that it divides costs among.
+    /// The components that it divides costs among.
     pub fn abstractions(&self) -> &Arc<Abstractions> {
         &self.abstractions
     }
@@ -286,9 +286,9 @@ impl CostPartitioning {
         &self.costs
     }
 
-    /// The costs in one projection, in the order of its relevant operators.
-    pub fn costs_of(&self, pattern: PatternId) -> &[ScaledCost] {
-        &self.costs[self.abstractions.pairs(pattern)]
+    /// The costs in one component, in the order of its relevant operators.
+    pub fn costs_of(&self, id: ComponentId) -> &[ScaledCost] {
+        &self.costs[self.abstractions.pairs(id)]
     }
 
     /// The bound it gives for a state.
@@ -296,10 +296,10 @@ impl CostPartitioning {
         let PartitionScratch { distances, label_costs, path, .. } = scratch;
         let mut sum = 0;
         for p in self.abstractions.ids() {
-            let projection = self.abstractions.component(p);
-            projection.label_costs(self.costs_of(p), label_costs);
-            let from = projection.abstract_state(state);
-            match projection.shortest_path(from, label_costs, distances, path) {
+            let component = self.abstractions.component(p);
+            component.label_costs(self.costs_of(p), label_costs);
+            let from = component.abstract_state(state);
+            match component.shortest_path(from, label_costs, distances, path) {
                 INFINITY => return Estimate::DeadEnd,
                 d => sum += u64::from(d),
             }
@@ -308,22 +308,22 @@ impl CostPartitioning {
         Estimate::AtLeast(self.abstractions.bound(sum, self.scale))
     }
 
-    /// The goal distances in all projections.
+    /// The goal distances in all components.
     pub fn goal_distances(&self, scratch: &mut PartitionScratch) -> GoalDistances {
         let PartitionScratch { distances, label_costs, .. } = scratch;
         let mut tables = vec![INFINITY; self.abstractions.num_states()];
         for p in self.abstractions.ids() {
-            let projection = self.abstractions.component(p);
-            projection.label_costs(self.costs_of(p), label_costs);
+            let component = self.abstractions.component(p);
+            component.label_costs(self.costs_of(p), label_costs);
             let table = &mut tables[self.abstractions.states(p)];
-            projection.goal_distances(label_costs, distances, table);
+            component.goal_distances(label_costs, distances, table);
         }
         scratch.count(work::PAIR * self.costs.len() as Work);
         GoalDistances { abstractions: Arc::clone(&self.abstractions), scale: self.scale, tables }
     }
 }
 
-/// The goal distances of every abstract state of every projection under a partitioning.
+/// The goal distances of every abstract state of every component under a partitioning.
 #[derive(Clone, Debug)]
 pub struct GoalDistances {
     abstractions: Arc<Abstractions>,
@@ -343,10 +343,10 @@ impl GoalDistances {
         self.scale
     }
 
-    /// The distances in one projection, in parts.
+    /// The distances in one component, in parts.
     #[inline]
-    pub fn table(&self, pattern: PatternId) -> &[Distance] {
-        &self.tables[self.abstractions.states(pattern)]
+    pub fn table(&self, id: ComponentId) -> &[Distance] {
+        &self.tables[self.abstractions.states(id)]
     }
 
     /// The bound they give for a state.
@@ -368,7 +368,7 @@ impl GoalDistances {
 pub struct PartitionScratch {
     /// For distance computations.
     pub distances: DistanceScratch,
-    /// For the costs of the labels of one projection.
+    /// For the costs of the labels of one component.
     pub label_costs: Vec<Distance>,
     /// For the labels of a shortest path.
     pub path: Vec<LabelId>,

@@ -3,7 +3,7 @@
 //! Costs are rounded down to [`GRAIN`] parts of a unit, so that shares never exceed what they are
 //! shares of.
 
-use planner::abstraction::{Abstractions, PatternId};
+use planner::abstraction::{Abstractions, ComponentId};
 use planner::task::{Cost, Fact, OpId, Task, VarId};
 use serde::Serialize;
 
@@ -127,7 +127,7 @@ impl Page {
         let row_of = positions(abstractions.len(), rows.iter().map(|p| p.index()));
         let column_of = positions(task.operators.len(), columns.iter().map(|o| o.index()));
         let names = component_names(task, abstractions);
-        let row = |&p: &PatternId| {
+        let row = |&p: &ComponentId| {
             let component = abstractions.component(p);
             let group = component_group(task, component);
             Row { name: names[p.index()].clone(), group, states: component.num_states() }
@@ -184,7 +184,7 @@ fn described(name: &'static str) -> Partitioning {
 }
 
 /// The components that carry most anywhere, by kind and then by how much.
-fn chosen_rows(task: &Task, abstractions: &Abstractions, stops: &[Stop]) -> Vec<PatternId> {
+fn chosen_rows(task: &Task, abstractions: &Abstractions, stops: &[Stop]) -> Vec<ComponentId> {
     let mut score = vec![0.0; abstractions.len()];
     for stop in stops {
         for shares in stop.shares.iter().flatten() {
@@ -194,11 +194,12 @@ fn chosen_rows(task: &Task, abstractions: &Abstractions, stops: &[Stop]) -> Vec<
             }
         }
     }
-    let mut rows: Vec<PatternId> = abstractions.ids().filter(|p| score[p.index()] > 0.0).collect();
+    let mut rows: Vec<ComponentId> =
+        abstractions.ids().filter(|p| score[p.index()] > 0.0).collect();
     rows.sort_by(|a, b| score[b.index()].total_cmp(&score[a.index()]));
     rows.truncate(MOST_ROWS);
     // Kinds in the order of the collection.
-    let group = |p: &PatternId| component_group(task, abstractions.component(*p));
+    let group = |p: &ComponentId| component_group(task, abstractions.component(*p));
     let mut groups: Vec<String> = Vec::new();
     for p in abstractions.ids() {
         let group = group(&p);
@@ -262,7 +263,7 @@ fn state(task: &Task, stop: &Stop, before: Option<&Stop>, splits: Vec<Option<Cel
 
 fn cells(
     shares: &Shares,
-    rows: &[PatternId],
+    rows: &[ComponentId],
     columns: &[OpId],
     row_of: &[Option<usize>],
     column_of: &[Option<usize>],

@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use planner::abstraction::{Abstractions, PatternId};
+use planner::abstraction::{Abstractions, ComponentId};
 use planner::heuristic::Heuristic;
 use planner::partition::Bounds;
 use planner::plan::Plan;
@@ -81,7 +81,7 @@ pub(super) struct Shares {
     /// Per component what the rest of the plan pays it beyond the distance.
     pub(super) lost: Vec<f64>,
     /// What the largest costs are: component, operator, cost.
-    pub(super) costs: Vec<(PatternId, OpId, f64)>,
+    pub(super) costs: Vec<(ComponentId, OpId, f64)>,
     /// What the operators of `costs` and of the rest of the plan give in all.
     pub(super) given: Vec<(OpId, f64)>,
     /// What the rest of the plan costs beyond what it pays.
@@ -184,8 +184,8 @@ fn shares_of(
 }
 
 /// The costs that are not zero, those of components with the largest distances first.
-fn largest_costs(abstractions: &Abstractions, split: &Split) -> Vec<(PatternId, OpId, u32)> {
-    let mut components: Vec<PatternId> = abstractions.ids().collect();
+fn largest_costs(abstractions: &Abstractions, split: &Split) -> Vec<(ComponentId, OpId, u32)> {
+    let mut components: Vec<ComponentId> = abstractions.ids().collect();
     components.retain(|p| split.distances[p.index()] > 0);
     components.sort_by_key(|p| std::cmp::Reverse(split.distances[p.index()]));
     let mut largest = Vec::new();

@@ -1,13 +1,13 @@
 //! Saturated cost partitioning, improved by ascent.
 //!
-//! A greedy order gives each projection what the state's distance needs of what others have left
+//! A greedy order gives each component what the state's distance needs of what others have left
 //! (the perimeter saturator), which is quick and mostly good; a few steps of ascent (ascent/) from
 //! near its shares make up for much of what the order did wrong.
 //! The better of the two is returned, so no value is below that of the saturated partitioning.
 //! Every state begins anew: unlike ascent from where the last one ended, the result is a function
 //! of the state and of how ties of the order fall (but for [`ImprovedConfig::sparing`]).
 //! Shares that somebody else predicts are improved in the same way ([`Improved::partition_from`]).
-//! Cost: one distance computation and at most `steps` + 2 shortest paths in each projection.
+//! Cost: one distance computation and at most `steps` + 2 shortest paths in each component.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub struct Improved {
 }
 
 impl Improved {
-    /// A partitioner for these projections.
+    /// A partitioner for these components.
     pub fn new(abstractions: &Arc<Abstractions>, config: ImprovedConfig) -> Improved {
         Improved {
             saturated: Saturated::new(abstractions).with_saturator(Saturator::Perimeter),

@@ -5,7 +5,7 @@
 //! Anytime: whatever the number of steps, the result is a cost partitioning.
 //! Stops early when its certificate says that no partitioning has a value that rounds to more,
 //! or none that exceeds the bound to beat.
-//! Cost of a step: at most one shortest path in each projection.
+//! Cost of a step: at most one shortest path in each component.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct LagrangianConfig {
 /// Where the ascent for a state begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// At equal shares for all patterns where an operator matters.
+    /// At equal shares for all components where an operator matters.
     Uniform,
     /// At shares near those of the state's saturated cost partitioning.
     Saturated,

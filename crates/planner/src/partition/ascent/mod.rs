@@ -2,7 +2,7 @@
 //!
 //! The value Σ_P d_P(s) of a partitioning is concave in its costs, and how often a shortest path
 //! of P uses o is a supergradient (flow.rs has the mathematics).
-//! Each class k of operators divides its cost c(k) by shares α over the patterns where it matters;
+//! Each class k of operators divides its cost c(k) by shares α over the components where it matters;
 //! a step of size η multiplies the share by exp(η · n_P(k)) and normalises:
 //!
 //! ```text
@@ -17,7 +17,7 @@
 //! whose value is an upper bound on every partitioning at this state; the second is a
 //! partitioning, often a better one than any single iterate.
 //!
-//! Cost of a step: only classes on the current paths change, only projections that see a changed
+//! Cost of a step: only classes on the current paths change, only components that see a changed
 //! cost are searched again, and averages are brought up to date only where something changes.
 
 mod improved;
@@ -142,13 +142,13 @@ struct Slot {
     /// Integrals over the clock: the flow through the slot and its cost.
     flow: f64,
     cost: f64,
-    /// How often the pattern's current path uses it; zero between steps.
+    /// How often the component's current path uses it; zero between steps.
     use_now: f64,
     /// How often the path of the last step did.
     use_last: f64,
 }
 
-/// A projection's current shortest path.
+/// A component's current shortest path.
 #[derive(Clone, Debug, Default)]
 struct Tour {
     /// Its labels, sorted, with repetitions.
@@ -215,7 +215,7 @@ impl Ascent {
         &self.classes
     }
 
-    /// The network of each pattern for the current state.
+    /// The network of each component for the current state.
     pub(crate) fn networks(&self) -> &[Rc<Network>] {
         &self.networks
     }
@@ -241,15 +241,15 @@ impl Ascent {
         upper.is_finite().then(|| (upper as Cost).saturating_mul(self.abstractions.divisor()))
     }
 
-    /// The labels of the shortest path of a pattern under the current costs, sorted, with
+    /// The labels of the shortest path of a component under the current costs, sorted, with
     /// repetitions.
-    pub(crate) fn path(&self, pattern: usize) -> &[u32] {
-        &self.tours[pattern].labels
+    pub(crate) fn path(&self, component: usize) -> &[u32] {
+        &self.tours[component].labels
     }
 
     /// How often that path uses which slots.
-    pub(crate) fn uses(&self, pattern: usize) -> &[(u32, f64)] {
-        &self.tours[pattern].uses
+    pub(crate) fn uses(&self, component: usize) -> &[(u32, f64)] {
+        &self.tours[component].uses
     }
 
     /// Starts the next state from uniform shares.
@@ -268,7 +268,7 @@ impl Ascent {
         }
     }
 
-    /// Goes to a state that is no dead end of any projection, and evaluates the shares there.
+    /// Goes to a state that is no dead end of any component, and evaluates the shares there.
     /// Whether the budget sufficed for that.
     pub(crate) fn begin(&mut self, state: &[Value], budget: &mut Budget) -> bool {
         if !self.enter(state, budget) {
@@ -450,13 +450,13 @@ impl Ascent {
             let passed = self.clock - self.costs_added[class as usize];
             self.costs_added[class as usize] = self.clock;
             for &id in live {
-                let pattern = self.classes.pattern(id) as usize;
-                self.tours[pattern].is_stale = true;
+                let component = self.classes.component(id) as usize;
+                self.tours[component].is_stale = true;
                 let cost = self.costs[id as usize];
                 let slot = &mut self.slots[id as usize];
                 slot.cost += passed * cost;
                 if rule.is_learned() {
-                    let (view, tour) = (&self.views[class as usize], &self.tours[pattern]);
+                    let (view, tour) = (&self.views[class as usize], &self.tours[component]);
                     let past = past(slot, tour, before, per_clock);
                     let features = features(slot, cost, past, tour, view, early);
                     slot.share *= rule.factor(eta, &features);
@@ -559,9 +559,13 @@ impl Ascent {
         }
     }
 
-    /// The uses that one shortest path of a pattern makes of its slots, for some costs.
-    pub(crate) fn path_for(&mut self, pattern: usize, cost: impl Fn(u32) -> f64) -> &[(u32, f64)] {
-        let network = &self.networks[pattern];
+    /// The uses that one shortest path of a component makes of its slots, for some costs.
+    pub(crate) fn path_for(
+        &mut self,
+        component: usize,
+        cost: impl Fn(u32) -> f64,
+    ) -> &[(u32, f64)] {
+        let network = &self.networks[component];
         for slot in network.slots() {
             self.average[slot as usize] = cost(slot);
         }

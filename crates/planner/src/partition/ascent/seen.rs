@@ -26,7 +26,7 @@ impl Ascent {
             let mut view = View::default();
             for &id in live {
                 let slot = &self.slots[id as usize];
-                let tour = &self.tours[self.classes.pattern(id) as usize];
+                let tour = &self.tours[self.classes.component(id) as usize];
                 view.most = view.most.max(slot.use_now);
                 view.uses += slot.use_now;
                 view.used_share += slot.use_now * slot.share;
@@ -59,7 +59,7 @@ impl Ascent {
             let mut sum = 0.0;
             for &id in live {
                 let slot = &self.slots[id as usize];
-                sum += slot.use_now * self.tours[self.classes.pattern(id) as usize].contested;
+                sum += slot.use_now * self.tours[self.classes.component(id) as usize].contested;
             }
             let view = &mut self.views[class as usize];
             view.contested = sum / (view.uses * view.most).max(f64::MIN_POSITIVE);

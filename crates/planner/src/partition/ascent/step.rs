@@ -1,10 +1,10 @@
 //! Steps of the ascent: how the shares of a class of operators move, given who uses it.
 //!
 //! The plain rule is that of exponentiated subgradients: a share grows by exp(η · u), u being how
-//! much of the class the pattern's shortest path uses, relative to who uses most.
+//! much of the class the component's shortest path uses, relative to who uses most.
 //! A small network, the same for every domain, adds to u what else can be seen of a slot
 //! ([`FEATURES`]).
-//! All of that is relative: scaling costs, renaming, and the order of operators and patterns
+//! All of that is relative: scaling costs, renaming, and the order of operators and components
 //! change nothing but rounding.
 //! Arithmetic is that of IEEE 754 without library functions, so numbers are the same anywhere.
 
@@ -12,7 +12,7 @@ use super::trained::TRAINED;
 
 /// What is seen of a slot: use now, in the last step and on average, each relative to who uses most;
 /// the fourth root of its share, and its share; how many use the class, and how much of it is in
-/// use; what the slot makes up of its pattern's path; how much of its full distance the pattern
+/// use; what the slot makes up of its component's path; how much of its full distance the component
 /// has; how contested that path is, and those of the rivals; how few rivals there are; how early
 /// it is.
 pub(crate) const FEATURES: usize = 13;

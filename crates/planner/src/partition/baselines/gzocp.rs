@@ -1,23 +1,23 @@
 //! Greedy zero-one cost partitioning (Haslum et al. 2007; Seipp, Keller, Helmert 2017).
 //!
-//! In a given order of projections, the first in which an operator is relevant receives its whole
+//! In a given order of components, the first in which an operator is relevant receives its whole
 //! cost.
 //! What Scorpion's default computes is not one such partitioning but a diverse set of them:
 //! for the initial state and then for states of random walks, a greedy order is improved by
-//! exchanging two projections as long as this raises the value of the state; the partitioning is
+//! exchanging two components as long as this raises the value of the state; the partitioning is
 //! kept if it has the highest value so far for at least one of 1000 sampled states.
 //! Works in whole units.
 //!
 //! Requires a budget.
 //! Guarantees at least one partitioning.
-//! Cost: a step of the improvement computes one distance for each projection between the two that
+//! Cost: a step of the improvement computes one distance for each component between the two that
 //! change places; those after the second keep their costs.
 //!
 //! Deviates from Scorpion (revision c563a3310): ends early when many orders in a row add nothing.
 
 use std::sync::Arc;
 
-use crate::abstraction::{Abstractions, Distance, INFINITY, PatternId};
+use crate::abstraction::{Abstractions, ComponentId, Distance, INFINITY};
 use crate::estimate::Estimate;
 use crate::partition::walks::Walks;
 use crate::partition::{
@@ -72,19 +72,20 @@ pub fn zero_one_partitionings(
     let mut in_vain = 0;
     loop {
         let order = greedy.order(abstractions, &state);
-        let mut patterns: Vec<PatternId> = order.iter().map(|scored| scored.pattern).collect();
+        let mut components: Vec<ComponentId> =
+            order.iter().map(|scored| scored.component).collect();
         greedy.recycle(order);
-        climb.start(&state, &patterns);
+        climb.start(&state, &components);
         if kept.is_empty() {
             walks.expect(climb.value());
             samples = (0..config.samples).map(|_| walks.state()).collect();
             best = vec![None; samples.len()];
         }
         let mut part = budget.part(config.improvement);
-        climb.improve(&mut patterns, &mut part);
+        climb.improve(&mut components, &mut part);
         budget.spend(part.spent());
 
-        let partitioning = climb.partitioning(&patterns);
+        let partitioning = climb.partitioning(&components);
         let distances = partitioning.goal_distances(&mut climb.scratch);
         budget.spend(climb.scratch.take_work());
         budget.spend(2 * work::PAIR * (samples.len() * abstractions.len()) as Work);
@@ -123,7 +124,7 @@ fn raises_any(
 /// Improves an order for one state.
 struct Climb<'a> {
     abstractions: &'a Arc<Abstractions>,
-    /// The rank of the state in each projection, by pattern.
+    /// The rank of the state in each component, by component.
     ranks: Vec<u32>,
     /// By operator: the first position in the order where it is relevant, which receives its cost.
     receivers: Vec<usize>,
@@ -150,9 +151,9 @@ impl<'a> Climb<'a> {
     }
 
     /// Goes to a state and an order.
-    fn start(&mut self, state: &[Value], order: &[PatternId]) {
-        let projections = self.abstractions.components();
-        self.ranks = projections.iter().map(|p| p.abstract_state(state)).collect();
+    fn start(&mut self, state: &[Value], order: &[ComponentId]) {
+        let components = self.abstractions.components();
+        self.ranks = components.iter().map(|p| p.abstract_state(state)).collect();
         self.receivers.fill(NOWHERE);
         self.evaluate(order, 0, order.len());
     }
@@ -170,33 +171,33 @@ impl<'a> Climb<'a> {
     }
 
     /// The distance at a position, given the costs that remain; takes those of its operators.
-    fn take(&mut self, pattern: PatternId) -> Distance {
-        let rank = self.ranks[pattern.index()];
-        let d = distance(self.abstractions, pattern, rank, &self.remaining, &mut self.scratch);
-        for o in self.abstractions.component(pattern).relevant_operators() {
+    fn take(&mut self, id: ComponentId) -> Distance {
+        let rank = self.ranks[id.index()];
+        let d = distance(self.abstractions, id, rank, &self.remaining, &mut self.scratch);
+        for o in self.abstractions.component(id).relevant_operators() {
             self.remaining[o.index()] = 0;
         }
         d
     }
 
-    /// Brings the positions from..to up to date, where other projections stand than before, or
+    /// Brings the positions from..to up to date, where other components stand than before, or
     /// the same ones in another order.
-    fn evaluate(&mut self, order: &[PatternId], from: usize, to: usize) {
+    fn evaluate(&mut self, order: &[ComponentId], from: usize, to: usize) {
         for receiver in self.receivers.iter_mut().filter(|r| (from..to).contains(*r)) {
             *receiver = NOWHERE;
         }
         self.remain(from);
-        for (position, &pattern) in order.iter().enumerate().take(to).skip(from) {
-            self.distances[position] = self.take(pattern);
-            for o in self.abstractions.component(pattern).relevant_operators() {
+        for (position, &id) in order.iter().enumerate().take(to).skip(from) {
+            self.distances[position] = self.take(id);
+            for o in self.abstractions.component(id).relevant_operators() {
                 let receiver = &mut self.receivers[o.index()];
                 *receiver = (*receiver).min(position);
             }
         }
     }
 
-    /// Exchanges two projections as long as that raises the value and the budget lasts.
-    fn improve(&mut self, order: &mut [PatternId], budget: &mut Budget) {
+    /// Exchanges two components as long as that raises the value and the budget lasts.
+    fn improve(&mut self, order: &mut [ComponentId], budget: &mut Budget) {
         let mut improved = true;
         while improved {
             improved = false;
@@ -220,12 +221,12 @@ impl<'a> Climb<'a> {
     }
 
     /// The sum of distances at the positions i..=j of an order that is as before up to i.
-    fn value_between(&mut self, order: &[PatternId], i: usize, j: usize) -> u64 {
+    fn value_between(&mut self, order: &[ComponentId], i: usize, j: usize) -> u64 {
         self.remain(i);
-        order[i..=j].iter().map(|&pattern| u64::from(self.take(pattern))).sum()
+        order[i..=j].iter().map(|&id| u64::from(self.take(id))).sum()
     }
 
-    fn partitioning(&self, order: &[PatternId]) -> CostPartitioning {
+    fn partitioning(&self, order: &[ComponentId]) -> CostPartitioning {
         let mut costs = vec![0; self.abstractions.num_pairs()];
         for (position, &p) in order.iter().enumerate() {
             let operators = self.abstractions.component(p).relevant_operators();
@@ -236,27 +237,27 @@ impl<'a> Climb<'a> {
             }
         }
         CostPartitioning::new(self.abstractions, 1, costs)
-            .expect("each operator's cost goes to one projection")
+            .expect("each operator's cost goes to one component")
     }
 }
 
 /// The distance of one abstract state under costs of operators; 0 for dead ends.
 fn distance(
     abstractions: &Abstractions,
-    pattern: PatternId,
+    id: ComponentId,
     rank: u32,
     costs: &[Distance],
     scratch: &mut PartitionScratch,
 ) -> Distance {
-    if matches!(abstractions.distances(pattern)[rank as usize], 0 | INFINITY) {
+    if matches!(abstractions.distances(id)[rank as usize], 0 | INFINITY) {
         return 0;
     }
-    let projection = abstractions.component(pattern);
-    scratch.count(work::PAIR * abstractions.pairs(pattern).len() as Work);
+    let component = abstractions.component(id);
+    scratch.count(work::PAIR * abstractions.pairs(id).len() as Work);
     let PartitionScratch { distances, label_costs, path, .. } = scratch;
-    projection.label_costs_of_task(costs, label_costs);
+    component.label_costs_of_task(costs, label_costs);
     if label_costs.iter().all(|&cost| cost == 0) {
         return 0;
     }
-    projection.shortest_path(rank, label_costs, distances, path)
+    component.shortest_path(rank, label_costs, distances, path)
 }

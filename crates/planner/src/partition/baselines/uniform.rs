@@ -1,4 +1,4 @@
-//! Uniform cost partitioning: equal shares for all patterns where the operator is relevant.
+//! Uniform cost partitioning: equal shares for all components where the operator is relevant.
 //!
 //! Computes one partitioning, the same for every state.
 

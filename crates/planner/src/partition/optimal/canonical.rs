@@ -91,7 +91,7 @@ impl Canonical {
         }
     }
 
-    /// The canonical partitioning for a state that is no dead end of any projection.
+    /// The canonical partitioning for a state that is no dead end of any component.
     ///
     /// `None` if the solver fails or the bounds do not meet.
     pub fn shares_for(&mut self, state: &[Value]) -> Option<CanonicalShares> {
@@ -117,7 +117,7 @@ impl Canonical {
     }
 }
 
-/// What is known of a state's optimal face: some paths of each pattern, some slots of each label.
+/// What is known of a state's optimal face: some paths of each component, some slots of each label.
 struct Face<'a> {
     classes: &'a Classes,
     networks: &'a [Rc<Network>],
@@ -138,7 +138,7 @@ struct Rows {
     rest: FxHashMap<u32, usize>,
     /// The first of the rows of a label, one per slot of it, and the label's unknown.
     labels: FxHashMap<u32, (usize, usize)>,
-    /// By pattern: the first of the rows of its paths, and the unknown that they bound.
+    /// By component: the first of the rows of its paths, and the unknown that they bound.
     paths: Vec<Option<(usize, usize)>>,
 }
 
@@ -171,7 +171,7 @@ impl<'a> Face<'a> {
         costs
     }
 
-    /// Adds a shortest path of each pattern for these costs, and the cheapest slots of its labels;
+    /// Adds a shortest path of each component for these costs, and the cheapest slots of its labels;
     /// returns the value of the costs.
     fn add_paths(&mut self, costs: &[f64], search: &mut PathSearch) -> f64 {
         let mut value = 0.0;

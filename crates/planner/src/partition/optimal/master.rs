@@ -1,6 +1,6 @@
 //! The restricted master problem of optimal cost partitioning by path generation.
 //!
-//! Given some paths for each pattern P, each using label l of P n_π(l) times, and some of the
+//! Given some paths for each component P, each using label l of P n_π(l) times, and some of the
 //! slots of each label:
 //!
 //! ```text
@@ -14,10 +14,10 @@
 //! With all paths and slots this is the optimal cost partitioning; with some of them its value is
 //! an upper bound, and its C says where they are missing.
 //! The multipliers of the first two kinds of constraints are a flow: they weigh the paths of each
-//! pattern, and divide the use of each label among its slots.
+//! component, and divide the use of each label among its slots.
 //!
 //! Solved by an interior-point method (program.rs), cold each time.
-//! Interior solutions suit path generation: a vertex gives all of a cost to one pattern and
+//! Interior solutions suit path generation: a vertex gives all of a cost to one component and
 //! swings from round to round, the centre of the optimal face does not.
 //! Deviates from the mathematics above: a class with a single slot here gives its whole cost
 //! there and is no unknown, and a label with one slot has no L of its own.
@@ -38,11 +38,11 @@ pub(crate) struct MasterSolution {
     pub(crate) costs: FxHashMap<u32, f64>,
     /// How much of the unit flow uses each slot.
     pub(crate) flow: FxHashMap<u32, f64>,
-    /// The share of each path in its pattern's flow.
+    /// The share of each path in its component's flow.
     pub(crate) shares: Vec<Vec<f64>>,
 }
 
-/// Solves the problem for the paths of each pattern (none for patterns at their goal) and the
+/// Solves the problem for the paths of each component (none for components at their goal) and the
 /// slots of each label that occurs.
 ///
 /// `accuracy` is the gap at which the solver may stop, relative to the largest cost.
@@ -109,7 +109,7 @@ struct Problem {
     /// The unknown C of each other slot.
     columns: FxHashMap<u32, usize>,
     labels: FxHashMap<u32, Label>,
-    /// By pattern: where its path constraints stand.
+    /// By component: where its path constraints stand.
     first_row: Vec<Rows>,
     program: Program,
 }
@@ -125,7 +125,7 @@ enum Label {
     Own { column: usize, first_row: usize },
 }
 
-/// The constraints of a pattern's paths.
+/// The constraints of a component's paths.
 enum Rows {
     /// One row each, from this one on.
     From(usize),

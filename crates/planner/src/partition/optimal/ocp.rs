@@ -21,7 +21,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::master::{self, MasterSolution, Path};
-use crate::abstraction::{Abstractions, PatternId};
+use crate::abstraction::{Abstractions, ComponentId};
 use crate::estimate::Estimate;
 use crate::partition::ascent::{Ascent, Bounds, StepRule};
 use crate::partition::{CostPartitioning, MEMORY_LIMIT, PartitionScratch, Partitioner, Request};
@@ -79,10 +79,10 @@ pub struct Ocp {
     config: OcpConfig,
     ascent: Ascent,
     scratch: PartitionScratch,
-    /// By pattern and abstract state: paths that were worth having.
+    /// By component and abstract state: paths that were worth having.
     known: Vec<FxHashMap<u32, Known>>,
     known_bytes: usize,
-    /// By pattern: the paths in the current state's master problem.
+    /// By component: the paths in the current state's master problem.
     paths: Vec<Vec<Path>>,
     /// By label: its slots in the current state's master problem.
     slots: FxHashMap<u32, Vec<u32>>,
@@ -158,7 +158,7 @@ impl Ocp {
         self.ascent.bounds()
     }
 
-    /// Brings the known paths of a state together; whether every pattern has some.
+    /// Brings the known paths of a state together; whether every component has some.
     fn gather(&mut self, state: &[Value]) -> bool {
         let abstractions = self.ascent.abstractions();
         let mut is_warm = true;
@@ -292,9 +292,9 @@ impl Ocp {
             self.known_bytes += known.memory_bytes();
         }
         for (&slot, &amount) in &solution.flow {
-            let p = classes.pattern(slot) as usize;
-            let projection = abstractions.component(PatternId::from(p));
-            let source = projection.abstract_state(state);
+            let p = classes.component(slot) as usize;
+            let component = abstractions.component(ComponentId::from(p));
+            let source = component.abstract_state(state);
             let known = self.known[p].get_mut(&source).expect("remembered above");
             known.flow.push((slot, amount));
             self.known_bytes += size_of::<(u32, f64)>();

@@ -1,11 +1,11 @@
 //! Saturated cost partitioning, non-negative (Seipp, Keller, Helmert 2020).
 //!
-//! Goes through the projections in an order; each takes from the costs that remain what it
+//! Goes through the components in an order; each takes from the costs that remain what it
 //! needs to keep its goal distances under them, the saturated costs.
-//! The order is greedy for the state: by distance per cost stolen from other projections, both
+//! The order is greedy for the state: by distance per cost stolen from other components, both
 //! measured under the original costs; ties are broken at random.
 //! Works in whole units.
-//! Cost O(Σ transitions of the projections) per order.
+//! Cost O(Σ transitions of the components) per order.
 //!
 //! Deviates from Scorpion (revision c563a3310): saturated costs are never negative, as in the
 //! learned-partitioning paper, and ties fall differently.
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, PatternId};
+use crate::abstraction::{Abstractions, ComponentId, Distance, DistanceScratch, INFINITY};
 use crate::partition::{CostPartitioning, Partitioner, Request};
 use crate::task::{OpId, Value};
 use crate::work::{self, Work};
@@ -41,9 +41,9 @@ pub struct Saturated {
     abstractions: Arc<Abstractions>,
     greedy: GreedyOrders,
     saturator: Saturator,
-    /// The costs that the projections so far have left.
+    /// The costs that the components so far have left.
     remaining: Vec<Distance>,
-    /// The saturated costs of the projections so far, label by label.
+    /// The saturated costs of the components so far, label by label.
     taken: Vec<Distance>,
     distances: DistanceScratch,
     label_costs: Vec<Distance>,
@@ -53,7 +53,7 @@ pub struct Saturated {
 }
 
 impl Saturated {
-    /// A partitioner for these projections.
+    /// A partitioner for these components.
     pub fn new(abstractions: &Arc<Abstractions>) -> Saturated {
         Saturated::with_seed(abstractions, SEED)
     }
@@ -88,26 +88,26 @@ impl Saturated {
         self.greedy.rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
     }
 
-    /// Gives a projection what it needs of the remaining costs; the distance of one state.
-    fn saturate(&mut self, pattern: PatternId, from: u32) -> Distance {
-        let projection = self.abstractions.component(pattern);
-        projection.label_costs_of_task(&self.remaining, &mut self.label_costs);
+    /// Gives a component what it needs of the remaining costs; the distance of one state.
+    fn saturate(&mut self, id: ComponentId, from: u32) -> Distance {
+        let component = self.abstractions.component(id);
+        component.label_costs_of_task(&self.remaining, &mut self.label_costs);
         if self.label_costs.iter().all(|&cost| cost == 0) {
             self.taken.extend_from_slice(&self.label_costs);
             return 0;
         }
-        self.table.resize(projection.num_states(), 0);
-        projection.goal_distances(&self.label_costs, &mut self.distances, &mut self.table);
+        self.table.resize(component.num_states(), 0);
+        component.goal_distances(&self.label_costs, &mut self.distances, &mut self.table);
         let distance = self.table[from as usize];
         if self.saturator == Saturator::Perimeter {
             for d in self.table.iter_mut().filter(|d| **d != INFINITY) {
                 *d = distance.min(*d);
             }
         }
-        projection.saturate(&self.table, &mut self.label_costs);
-        for (label, &saturated) in projection.labels().zip(&self.label_costs) {
+        component.saturate(&self.table, &mut self.label_costs);
+        for (label, &saturated) in component.labels().zip(&self.label_costs) {
             if saturated > 0 {
-                for o in projection.label_operators(label) {
+                for o in component.label_operators(label) {
                     self.remaining[o.index()] -= saturated;
                 }
             }
@@ -116,20 +116,20 @@ impl Saturated {
         distance
     }
 
-    /// What the first projections of an order have taken; the others have nothing.
+    /// What the first components of an order have taken; the others have nothing.
     fn partitioning(&self, order: &[Scored]) -> CostPartitioning {
         let abstractions = &self.abstractions;
         let mut costs = vec![0; abstractions.num_pairs()];
         let mut taken = &self.taken[..];
         for scored in order {
-            let projection = abstractions.component(scored.pattern);
-            let (saturated, rest) = taken.split_at(projection.num_labels());
-            let costs = &mut costs[abstractions.pairs(scored.pattern)];
-            projection.spread_label_costs(saturated, costs);
+            let component = abstractions.component(scored.component);
+            let (saturated, rest) = taken.split_at(component.num_labels());
+            let costs = &mut costs[abstractions.pairs(scored.component)];
+            component.spread_label_costs(saturated, costs);
             taken = rest;
         }
         CostPartitioning::new(abstractions, 1, costs)
-            .expect("no projection takes more than what remains")
+            .expect("no component takes more than what remains")
     }
 }
 
@@ -153,7 +153,7 @@ impl Partitioner for Saturated {
         self.remaining.extend_from_slice(self.abstractions.costs());
         self.taken.clear();
         budget.spend(work::PAIR * (self.remaining.len() + 8 * order.len()) as Work);
-        // What the projections to come can add at most: their distances under the full costs.
+        // What the components to come can add at most: their distances under the full costs.
         // Once it cannot beat the known bound, the rest need not be computed; those of distance
         // 0 come last and never matter for the value.
         let mut to_come: u64 = order.iter().map(|scored| u64::from(scored.distance)).sum();
@@ -166,8 +166,8 @@ impl Partitioner for Saturated {
             }
             done += 1;
             to_come -= u64::from(scored.distance);
-            h += u64::from(self.saturate(scored.pattern, scored.rank));
-            let pairs = self.abstractions.pairs(scored.pattern).len();
+            h += u64::from(self.saturate(scored.component, scored.rank));
+            let pairs = self.abstractions.pairs(scored.component).len();
             budget.spend(self.distances.take_work() + 2 * work::PAIR * pairs as Work);
         }
         self.value = h;
@@ -178,53 +178,53 @@ impl Partitioner for Saturated {
     }
 }
 
-/// A projection in a greedy order for a state.
+/// A component in a greedy order for a state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Scored {
     /// Smaller is earlier.
     key: (u64, u32),
-    /// The projection.
-    pub pattern: PatternId,
+    /// The component.
+    pub component: ComponentId,
     /// The rank of the state in it.
     pub rank: u32,
     /// The state's goal distance in it under the operators' own costs, in units.
     pub distance: Distance,
 }
 
-/// Orders projections for a state by distance per stolen cost.
+/// Orders components for a state by distance per stolen cost.
 #[derive(Clone, Debug)]
 pub struct GreedyOrders {
-    /// For each projection the number by which its distances are divided.
+    /// For each component the number by which its distances are divided.
     divisors: Vec<f64>,
     rng: Xoshiro256PlusPlus,
     unused: Vec<Scored>,
 }
 
 impl GreedyOrders {
-    /// Computes what each projection steals under the original costs; `seed` decides ties.
+    /// Computes what each component steals under the original costs; `seed` decides ties.
     pub fn new(abstractions: &Abstractions, seed: u64) -> GreedyOrders {
         let mut scf: Vec<Vec<Distance>> = Vec::with_capacity(abstractions.len());
         let mut surplus: Vec<i64> = abstractions.costs().iter().map(|&c| i64::from(c)).collect();
         for p in abstractions.ids() {
-            let projection = abstractions.component(p);
+            let component = abstractions.component(p);
             let mut saturated = Vec::new();
-            projection.saturated_costs(abstractions.distances(p), &mut saturated);
-            for label in projection.labels() {
-                for o in projection.label_operators(label) {
+            component.saturated_costs(abstractions.distances(p), &mut saturated);
+            for label in component.labels() {
+                for o in component.label_operators(label) {
                     surplus[o.index()] -= i64::from(saturated[label.index()]);
                 }
             }
             scf.push(saturated);
         }
-        let divisor = |p: PatternId| {
-            let projection = abstractions.component(p);
+        let divisor = |p: ComponentId| {
+            let component = abstractions.component(p);
             let stolen_by_operator = |o: OpId, wanted: i64| {
                 let others_leave = surplus[o.index()] + wanted;
                 if others_leave >= 0 { (wanted - others_leave).max(0) } else { wanted }
             };
-            let stolen: i64 = projection
+            let stolen: i64 = component
                 .labels()
-                .flat_map(|l| projection.label_operators(l).iter().map(move |&o| (l, o)))
+                .flat_map(|l| component.label_operators(l).iter().map(move |&o| (l, o)))
                 .map(|(l, o)| stolen_by_operator(o, i64::from(scf[p.index()][l.index()])))
                 .sum();
             stolen.max(1) as f64
@@ -236,17 +236,17 @@ impl GreedyOrders {
         }
     }
 
-    /// All projections by descending score, ties in random order.
+    /// All components by descending score, ties in random order.
     pub fn order(&mut self, abstractions: &Abstractions, state: &[Value]) -> Vec<Scored> {
         let mut order = std::mem::take(&mut self.unused);
         order.clear();
-        for pattern in abstractions.ids() {
-            let rank = abstractions.component(pattern).abstract_state(state);
-            let distance = abstractions.distances(pattern)[rank as usize].min(i32::MAX as u32);
-            let score = f64::from(distance) / self.divisors[pattern.index()];
+        for id in abstractions.ids() {
+            let rank = abstractions.component(id).abstract_state(state);
+            let distance = abstractions.distances(id)[rank as usize].min(i32::MAX as u32);
+            let score = f64::from(distance) / self.divisors[id.index()];
             // The bits of non-negative floats are ordered like their values.
             let key = (!score.to_bits(), self.rng.random());
-            order.push(Scored { key, pattern, rank, distance });
+            order.push(Scored { key, component: id, rank, distance });
         }
         order.sort_unstable_by_key(|scored| scored.key);
         order
