@@ -45,7 +45,7 @@ def main():
     with open(SHARED / "oracle/medium-h.csv") as file:
         rows = list(csv.DictReader(file))
     theirs = ["h_pairs", "h_patterns", "h_cartesian"]
-    ours = [f"{name}/{how}" for name in args.patterns for how in ("scp", "lagrangian")]
+    ours = [f"{name}/{how}" for name in args.patterns for how in ("scp", "ascent")]
     print(f"{'task':42} {'cost':>8}", *(f"{c[-14:]:>14}" for c in theirs + ours))
 
     def values(row):
@@ -55,7 +55,7 @@ def main():
     with ThreadPoolExecutor(args.jobs) as pool:
         for row, found in zip(rows, pool.map(values, rows)):
             h = {column: int(row[column]) for column in theirs}
-            h |= {f"{n}/{how}": found[n][how] for n in found for how in ("scp", "lagrangian")}
+            h |= {f"{n}/{how}": found[n][how] for n in found for how in ("scp", "ascent")}
             cost = int(row["cost"])
             for column, value in h.items():
                 assert value <= cost, f"{row}: {column} is {value}"

@@ -111,7 +111,7 @@ pub(crate) fn list(experiment: &Experiment) -> Result<Vec<Run>> {
 }
 
 /// What `--model` of the program takes besides files.
-pub const MODEL_NAMES: [&str; 4] = ["ascent", "shipped", "self", "none"];
+pub const MODEL_NAMES: [&str; 2] = ["shipped", "self"];
 
 /// The model file among the arguments; `self` asks for a model made on the spot.
 fn model_argument(arguments: &[String]) -> Option<&Path> {

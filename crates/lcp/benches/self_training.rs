@@ -28,7 +28,7 @@ use lcp::self_training::{SelfTraining, Session};
 use lcp::training::bound::value_of;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::{
-    Ocp, OcpConfig, PartitionScratch, Partitioner, Request, Saturated, Uniform,
+    Ocp, OcpConfig, PartitionScratch, Partitioner, Request, Saturated, StepRule, Uniform,
 };
 use planner::task::Task;
 use planner::work::{Budget, SECOND, Work};
@@ -145,7 +145,7 @@ fn measure(problem: &Path, task: &Task, mut budget: Budget, distances: bool) -> 
         Softmax::Masked,
         MEMORY_LIMIT,
     );
-    let mut learned = Learned::new(predictor, 0, usize::MAX);
+    let mut learned = Learned::new(predictor, StepRule::PLAIN, 0, usize::MAX);
     let (mut saturated, mut uniform) = (Saturated::new(&abstractions), Uniform::new(&abstractions));
     let config = OcpConfig { gap: Some(GAP), ..OcpConfig::default() };
     let mut ocp = Ocp::with_config(&abstractions, config);

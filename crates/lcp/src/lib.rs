@@ -15,7 +15,9 @@
 //! use lcp::predict::{Predictor, Softmax};
 //! use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 //! use planner::estimate::Estimate;
-//! use planner::partition::{CostPartitioning, Ocp, PartitionScratch, Partitioner, Request};
+//! use planner::partition::{
+//!     CostPartitioning, Ocp, PartitionScratch, Partitioner, Request, StepRule,
+//! };
 //!
 //! /// Larger patterns get larger shares.
 //! struct BySize(Arc<Abstractions>);
@@ -53,7 +55,7 @@
 //! let predictor = Predictor::new(&task, &abstractions, &model, Softmax::Masked, 1 << 26);
 //! let mut partitioners: Vec<Box<dyn Partitioner>> = vec![
 //!     Box::new(BySize(Arc::clone(&abstractions))),
-//!     Box::new(Learned::new(predictor, 0, 1 << 26)),
+//!     Box::new(Learned::new(predictor, StepRule::PLAIN, 0, 1 << 26)),
 //!     Box::new(Ocp::new(&abstractions)),
 //! ];
 //! let mut values = Vec::new();
@@ -72,13 +74,10 @@
 //! [`Lazy`](planner::heuristic::Lazy) or [`Stored`](planner::heuristic::Stored).
 
 pub mod graph;
-pub mod learning;
 pub mod wl;
 
 pub mod network;
 
-pub mod auto;
-pub mod components;
 pub mod model;
 pub mod partitioner;
 pub mod predict;

@@ -1,14 +1,14 @@
 //! The learned partitioner of search: predict, optionally climb from the prediction.
 //!
 //! Without refinement this is the paper's h^LCP.
-//! With it, a few steps of ascent by the learned rule begin at the predicted shares: a second look,
-//! with the distances that the prediction leads to.
+//! With it, a few steps of ascent begin at the predicted shares: a second look, with the distances
+//! that the prediction leads to.
 
 use std::sync::Arc;
 
 use planner::abstraction::Abstractions;
 use planner::partition::{
-    CostPartitioning, Improved, ImprovedConfig, LearningTime, Partitioner, Request, StepRule,
+    Ascent, AscentConfig, CostPartitioning, LearningTime, Partitioner, Request, StepRule,
 };
 use planner::task::Cost;
 
@@ -17,24 +17,14 @@ use crate::predict::Predictor;
 /// Predicts partitionings and refines them.
 pub struct Learned {
     predictor: Predictor,
-    refinement: Option<Improved>,
+    refinement: Option<Ascent>,
 }
 
 impl Learned {
-    /// Predictions with `refine` steps of ascent each, which keeps at most `max_bytes`.
-    pub fn new(predictor: Predictor, refine: usize, max_bytes: usize) -> Learned {
-        Learned::with_rule(predictor, refine, StepRule::trained(), max_bytes)
-    }
-
-    /// The same by another rule for steps.
-    pub fn with_rule(
-        predictor: Predictor,
-        refine: usize,
-        rule: StepRule,
-        max_bytes: usize,
-    ) -> Learned {
-        let config = ImprovedConfig { steps: refine, rule, max_bytes, sparing: false };
-        let refinement = (refine > 0).then(|| Improved::new(predictor.abstractions(), config));
+    /// Predictions with some steps of ascent each, which keeps at most `max_bytes`.
+    pub fn new(predictor: Predictor, rule: StepRule, steps: usize, max_bytes: usize) -> Learned {
+        let config = AscentConfig { steps, max_bytes, ..AscentConfig::every_state(rule) };
+        let refinement = (steps > 0).then(|| Ascent::new(predictor.abstractions(), config));
         Learned { predictor, refinement }
     }
 }
@@ -60,11 +50,11 @@ impl Partitioner for Learned {
     }
 
     fn ceiling(&self) -> Option<Cost> {
-        self.refinement.as_ref().and_then(Improved::ceiling)
+        self.refinement.as_ref().and_then(Ascent::ceiling)
     }
 
     fn memory_bytes(&self) -> usize {
-        let refinement = self.refinement.as_ref().map_or(0, Improved::memory_bytes);
+        let refinement = self.refinement.as_ref().map_or(0, Ascent::memory_bytes);
         self.predictor.bytes() + refinement
     }
 

@@ -13,7 +13,7 @@ use example::example_task;
 use lcp::graph::GraphKind;
 use lcp::wl::{FeatureGenerator, VocabularyBuilder};
 use planner::abstraction::{Abstractions, Pattern, PatternLimits, interesting_patterns};
-use planner::partition::{Improved, ImprovedConfig, Partitioner, Request, Saturated, StepRule};
+use planner::partition::{Ascent, AscentConfig, Partitioner, Request, Saturated, StepRule};
 use planner::task::{OpId, VarId};
 use planner::work::Budget;
 
@@ -89,8 +89,8 @@ fn steps_do_not_allocate() {
     let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
     let abstractions = Abstractions::new(&task, &patterns);
     for rule in [StepRule::PLAIN, StepRule::trained()] {
-        let config = ImprovedConfig { rule, ..ImprovedConfig::default() };
-        let mut improved = Improved::new(&abstractions, config);
+        let config = AscentConfig { rule, ..AscentConfig::every_state(StepRule::PLAIN) };
+        let mut improved = Ascent::new(&abstractions, config);
         let request = Request {
             state: &task.initial,
             beat: None,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use oracle::{Row, solved, task};
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{EveryState, Heuristic, Maximum};
-use planner::partition::{Lagrangian, LagrangianConfig, Ocp, Partitioner, Saturated};
+use planner::partition::{Ascent, AscentConfig, Ocp, Partitioner, Saturated, StepRule};
 use planner::search::{Config, Outcome, SearchResult, astar};
 use planner::task::{RandomWalk, Task};
 use planner::testing::rng;
@@ -147,7 +147,7 @@ fn stored(is_asked: impl Fn(&Row) -> bool) {
         walk.step(&mut state, &mut rng).expect("blocks can always be moved");
         states.push(state);
     }
-    let mut ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
+    let mut ascent = Ascent::new(&abstractions, AscentConfig::stored(StepRule::PLAIN));
     let partitionings: Vec<_> = states
         .iter()
         .step_by(states.len() / 10)

@@ -10,9 +10,10 @@
 use std::time::Instant;
 
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{LmCut, Stored, StoredConfig};
+use planner::heuristic::{Heuristic, LmCut, Stored, StoredConfig};
 use planner::partition::{
-    Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Request, Saturated, saturate,
+    Ascent, AscentConfig, Ocp, PartitionScratch, Partitioner, Request, Saturated, StepRule,
+    saturate,
 };
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::search::{Config, Limits, astar};
@@ -71,7 +72,7 @@ fn measure(name: &str, task: &Task) {
     };
     let mut scp = Saturated::new(&abstractions);
     partition(&mut scp);
-    partition(&mut Lagrangian::new(&abstractions, LagrangianConfig::default()));
+    partition(&mut Ascent::new(&abstractions, AscentConfig::stored(StepRule::PLAIN)));
     partition(&mut Ocp::new(&abstractions));
 
     let mut scratch = PartitionScratch::default();
@@ -99,7 +100,7 @@ fn measure(name: &str, task: &Task) {
     let deadline = Some(Instant::now() + std::time::Duration::from_secs(2));
     let limits = Limits { deadline, ..Limits::default() };
     let result = astar(task, &mut stored, Config { limits, progress: None });
-    show("search", stored.work(), result.statistics.time.as_secs_f64());
+    show("search", stored.work().unwrap_or(0), result.statistics.time.as_secs_f64());
 }
 
 /// States of random walks that are no dead ends.

@@ -15,7 +15,7 @@ use planner::abstraction::{
 };
 use planner::estimate::Estimate;
 use planner::partition::{
-    Lagrangian, LagrangianConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
+    Ascent, AscentConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator, StepRule,
     Walks,
 };
 use planner::pddl::{Source, parse_domain, parse_problem};
@@ -62,7 +62,7 @@ fn main() {
     let saturating = started.elapsed().as_secs_f64();
 
     let started = Instant::now();
-    let mut ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
+    let mut ascent = Ascent::new(&abstractions, AscentConfig::stored(StepRule::PLAIN));
     let mut budget = Budget::new(SECOND);
     let ascended = attempt(&mut ascent, &task, None, &mut budget).unwrap_or(0);
     let ascending = started.elapsed().as_secs_f64();
@@ -73,10 +73,10 @@ fn main() {
     let of_size = |size| sizes.iter().filter(|&&s| s == size).count();
     let by_size: Vec<usize> = (1..=most).map(of_size).collect();
     println!(
-        "{{\"scp\": {saturated}, \"lagrangian\": {ascended}, \"patterns\": {by_size:?}, \
+        "{{\"scp\": {saturated}, \"ascent\": {ascended}, \"patterns\": {by_size:?}, \
          \"left_out\": {}, \"states\": {}, \"choosing_s\": {choosing:.2}, \
          \"building_s\": {building:.2}, \"scp_s\": {saturating:.2}, \
-         \"lagrangian_s\": {ascending:.2}}}",
+         \"ascent_s\": {ascending:.2}}}",
         left_out,
         abstractions.num_states(),
     );

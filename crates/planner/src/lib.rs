@@ -90,5 +90,6 @@ pub mod heuristic;
 pub mod engine;
 pub mod plan;
 pub mod search;
+pub mod strategy;
 
 pub mod testing;

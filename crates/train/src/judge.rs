@@ -10,7 +10,7 @@ use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
 use lcp::training::bound::value_of;
 use planner::partition::{
-    Improved, ImprovedConfig, PartitionScratch, Partitioner, Saturated, StepRule, Uniform,
+    Ascent, AscentConfig, PartitionScratch, Partitioner, Saturated, StepRule, Uniform,
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -147,7 +147,7 @@ fn ratios(
     model.check_task(task).map_err(|error| JudgeError::Model { task: name.clone(), error })?;
     let learned = |steps| {
         let predictor = Predictor::new(task, abstractions, model, softmax, MEMORY_LIMIT);
-        Learned::new(predictor, steps, MEMORY_LIMIT)
+        Learned::new(predictor, StepRule::trained(), steps, MEMORY_LIMIT)
     };
     let mut partitioners: Vec<Box<dyn Partitioner>> = vec![
         Box::new(learned(0)),
@@ -156,9 +156,9 @@ fn ratios(
     ];
     if steps > 0 {
         let rule = StepRule::trained();
-        let config = ImprovedConfig { steps, rule, ..ImprovedConfig::default() };
+        let config = AscentConfig { steps, rule, ..AscentConfig::every_state(StepRule::PLAIN) };
         partitioners.push(Box::new(learned(steps)));
-        partitioners.push(Box::new(Improved::new(abstractions, config)));
+        partitioners.push(Box::new(Ascent::new(abstractions, config)));
     }
     let mut scratch = PartitionScratch::default();
     let mut rows = Vec::new();

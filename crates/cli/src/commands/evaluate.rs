@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::builder::RangedU64ValueParser as AtLeast;
-use planner::heuristic::{Estimate, Heuristic};
+use planner::heuristic::{Estimate, Heuristic, Why};
+use planner::strategy::{MemoryPlan, later_bound};
 use planner::task::{RandomWalk, Task, Value};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -19,7 +20,7 @@ use crate::setup::input::TaskArgs;
 
 /// Compare the values of heuristics on the initial state and on states of random walks
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, mut_arg("train_share", |arg| arg.hide(true)))]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
@@ -29,7 +30,7 @@ pub(crate) struct Args {
         value_enum,
         value_delimiter = ',',
         value_name = "NAME,…",
-        default_value = "blind,uniform,scp,lagrangian,ocp"
+        default_value = "blind,uniform,scp,ascent,ocp"
     )]
     heuristics: Vec<Name>,
     /// The number of states: the initial one, then the ends of random walks
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// The most steps of a random walk
     #[arg(long, value_name = "N", default_value_t = 100)]
     walk: usize,
+    /// The seed of the random walks
+    #[arg(long, value_name = "N", default_value_t = 2011)]
+    seed: u64,
     /// Write one JSON object per state to FILE, or to standard output with `-`, instead of a table
     #[arg(long, value_name = "FILE")]
     json: Option<Output>,
@@ -53,8 +57,9 @@ Examples:
   apportion evaluate output.sas --heuristics scp,ocp --states 100 --seed 7 --json -
 
 A dead end is `-` in the table and null in JSON. Heuristics with --use stored make a partitioning
-at each of the states in turn, as long as that raises the value. Values of lcp are those of an
-expanded state: the better of its own prediction and the last ones; with --eager its own alone.";
+at each of the states in turn, as long as that raises the value. auto has a second column where it
+goes on with more components when a search takes longer. Values of lcp are those of an
+expanded state: the better of its own prediction and the last ones; with --as-published its own alone.";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -62,13 +67,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = args.json.as_ref().unwrap_or(&Output::Stdout);
     output.prepare()?;
     let task = args.task.read(&|| run.reached())?.task;
-    let states = sample_states(&task, args.states, args.walk, args.options.learned.seed);
-    let names: Vec<String> = args.heuristics.iter().map(|name| name.as_text()).collect();
-    let mut columns = Vec::new();
+    let states = sample_states(&task, args.states, args.walk, args.seed);
+    let (mut names, mut columns) = (Vec::new(), Vec::new());
+    let resources = run.resources();
     for &name in &args.heuristics {
         let mut heuristic =
-            args.options.build(name, &task, &run.resources(), &mut |note| eprintln!("{note}"))?;
+            args.options.build(name, &task, &resources, &mut |note| eprintln!("{note}"))?;
+        names.push(name.as_text());
         columns.push(Column::compute(&mut *heuristic, &states));
+        if name == Name::Auto && args.options.among.components.is_none() {
+            let memory = MemoryPlan::new(resources.beside(&task).memory_bytes);
+            if let Some(mut later) = later_bound(&task, memory, args.options.without()) {
+                names.push("auto, later".to_string());
+                columns.push(Column::compute(&mut *later, &states));
+            }
+        }
     }
     let mut text = String::new();
     match args.json {
@@ -113,7 +126,7 @@ impl Column {
 
 /// The estimate of a state as if a search began there.
 fn at_first_sight(heuristic: &mut dyn Heuristic, state: &[Value]) -> Estimate {
-    heuristic.begin(state);
+    heuristic.begin(state, Why::First);
     heuristic.evaluate(state)
 }
 

@@ -13,6 +13,7 @@ use lcp::graph::draw::{self, DrawOptions};
 use lcp::graph::{GraphKind, TaskGraph};
 use planner::abstraction::{Abstractions, Pattern};
 use planner::partition::Bounds;
+use planner::strategy::{MemoryPlan, Source, components};
 use planner::task::{Task, Value, VarId};
 use planner::work::Budget;
 
@@ -20,7 +21,7 @@ use crate::run::console::visible;
 use crate::run::exit::{Exit, Failure};
 use crate::run::output::{Output, parse_path};
 use crate::run::watch::{LimitArgs, Options, Phase, Run, Verbosity};
-use crate::setup::heuristic::{ComponentArgs, HeuristicOptions, Name};
+use crate::setup::heuristic::ComponentArgs;
 use crate::setup::input::TaskArgs;
 use crate::setup::learned::LearnedArgs;
 use data::Page;
@@ -29,8 +30,7 @@ use walk::{Found, find_plan, walk};
 
 /// Show what the planner sees of a task: its variables, its graph as a picture, its bounds as a page.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, mut_arg("eager", |arg| arg.hide(true)))]
-#[command(mut_arg("train_share", |arg| arg.hide(true)))]
+#[command(after_help = EXAMPLES, mut_arg("as_published", |arg| arg.hide(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "\"NAME ARGS\"")]
     apply: Vec<String>,
 
-    /// Compare the bounds of partitionings (uniform, scp, scp+ascent, lagrangian, lcp, ocp) at the state
+    /// Compare the bounds of partitionings (uniform, scp, ascent, lcp, ocp) at the state
     #[arg(long)]
     bounds: bool,
 
@@ -79,7 +79,7 @@ Examples:
   apportion explain domain.pddl problem.pddl
   apportion explain domain.pddl problem.pddl --graph graph.svg --pattern 0,3
   apportion explain domain.pddl problem.pddl --page page.html --time-limit 1m
-  apportion explain domain.pddl problem.pddl --bounds --components patterns,cartesian
+  apportion explain domain.pddl problem.pddl --bounds --components systematic:2,cartesian
 
 Half of the time limit (a minute without one) goes into the plan that the page walks along; if none
 is found, the page shows the first state alone.";
@@ -113,7 +113,9 @@ fn explain_bounds(
     run.enter(Phase::Preprocess);
     let left = run.resources().beside(task);
     let note = &mut |note| eprintln!("{note}");
-    let abstractions = args.among.abstractions(task, &left, note);
+    let sources = args.among.components.as_deref().unwrap_or(&Source::USUAL);
+    let memory = MemoryPlan::new(left.memory_bytes);
+    let abstractions = components(task, sources, &memory, note);
     let is_dead_end = abstractions.is_dead_end(&task.initial);
     if is_dead_end {
         println!("{DEAD_END}");
@@ -131,11 +133,7 @@ fn explain_bounds(
         print_bounds(&abstractions, &names, values, look.optimum);
         return Ok(());
     };
-    let found = {
-        let options = HeuristicOptions::usual(args.learned.clone());
-        let mut heuristic = options.build(Name::Auto, task, &run.resources(), note)?;
-        find_plan(task, &mut *heuristic, run)
-    };
+    let found = find_plan(task, None, run);
     let plan = match &found {
         Found::Plan(plan) => Some(plan),
         _ => None,

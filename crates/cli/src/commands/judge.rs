@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use lcp::model::Model;
+use lcp::predict::Softmax;
 use serde_json::json;
 use train::dataset::tasks::load_samples;
 use train::judge::{judge, leave_out_seen};
 
 use crate::run::exit::{Exit, Failure};
 use crate::run::output::Output;
-use crate::setup::learned::Competition;
 
 /// Judge models on sampled states that they never saw
 ///
@@ -28,13 +28,13 @@ pub(crate) struct Args {
     /// Leave out states that one of the models was trained on or chosen by, instead of refusing
     #[arg(long)]
     leave_out_seen: bool,
-    /// Who competes for an operator's cost
-    #[arg(long, value_enum, default_value_t = Competition::Masked, value_name = "WHO")]
-    softmax: Competition,
+    /// Predict as the paper does: all patterns compete for an operator's cost
+    #[arg(long)]
+    as_published: bool,
     /// Take a second look: also the means after at most N steps of learned ascent from the
     /// prediction and from the saturated partitioning
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    refine: usize,
+    steps: usize,
     /// Write one JSON object per model to FILE, or to standard output with `-`, instead of a table
     #[arg(long, value_name = "FILE")]
     json: Option<Output>,
@@ -45,7 +45,7 @@ Examples:
   apportion generate blocks --size 11-14 --count 8 --seed 99 -o test/blocks
   apportion sample test/blocks -o test.samples --states both --per-task 20 --seed 99
   apportion judge runs/blocks/model.safetensors --states test.samples
-  apportion judge runs/blocks/model.safetensors --states test.samples --refine 10";
+  apportion judge runs/blocks/model.safetensors --states test.samples --steps 10";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = args.json.as_ref().unwrap_or(&Output::Stdout);
@@ -60,12 +60,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut text = String::new();
     if args.json.is_none() {
-        let refined = if args.refine > 0 { "  refined  scp refined" } else { "" };
+        let refined = if args.steps > 0 { "  refined  scp refined" } else { "" };
         text +=
             &format!("h / h_OCP     scp  uniform{refined}  within 1 %  states  unseen   model\n");
     }
     for (path, model) in args.models.iter().zip(&models) {
-        let judgement = judge(model, &tasks, args.softmax.into(), args.refine)
+        let softmax = if args.as_published { Softmax::Paper } else { Softmax::Masked };
+        let judgement = judge(model, &tasks, softmax, args.steps)
             .map_err(|error| Failure::new(Exit::Input, format!("{}: {error}", path.display())))?;
         if args.json.is_some() {
             let sampling: Vec<_> = headers.iter().map(|header| &header.config).collect();

@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use planner::search::{self, Outcome, Search, Statistics};
+use planner::search::Outcome;
+use planner::strategy::{self, Config, Event};
 
 use crate::run::certificate::CertificateArgs;
 use crate::run::exit::{self, Exit, Failure};
@@ -81,16 +82,24 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     if args.certificate.is_pseudo_boolean() {
         heuristic.use_projections();
     }
-    let mut heuristic = heuristic.build(task, &run.resources(), &mut |note| run.remark(note))?;
+    let resources = run.resources();
+    let config = Config {
+        limits: run.limits(),
+        memory_bytes: resources.beside(task).memory_bytes,
+        bound: heuristic.build(task, &resources, &mut |note| run.remark(note))?,
+        components: heuristic.options.among.components.clone(),
+        without: heuristic.options.without(),
+    };
+    let events = |event: Event<'_>| match event {
+        Event::Preparing => {}
+        Event::Note(text) => run.remark(text.to_string()),
+        Event::Searching => run.enter(Phase::Search),
+        Event::Search(statistics) => run.progress(statistics),
+    };
+    let solution = strategy::solve(task, config, &events);
+    run.progress(solution.statistics());
 
-    run.enter(Phase::Search);
-    let mut progress = |statistics: &Statistics| run.progress(statistics);
-    let config = search::Config { limits: run.limits(), progress: Some(&mut progress) };
-    let mut search = Search::new(task, &mut heuristic, config);
-    let outcome = search.run();
-    run.progress(search.statistics());
-
-    let (status, text) = match &outcome {
+    let (status, text) = match &solution.outcome {
         Outcome::Solved(plan) => {
             let text = plan.to_text(task);
             input.validate(plan, &text)?;
@@ -113,7 +122,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     let mut certified = Ok(());
     if args.certificate.is_wanted() {
         run.found(status);
-        certified = args.certificate.make(&input, search, &outcome, run);
+        certified = args.certificate.make(&input, solution, run);
     }
     if let Err(error) = &certified
         && exit::of_error(error) == Exit::Internal

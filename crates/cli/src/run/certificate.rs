@@ -8,9 +8,9 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use planner::certificate::veripb;
-use planner::heuristic::Heuristic;
-use planner::search::{CertifyError, Outcome, Search};
-use planner::task::Task;
+use planner::search::{CertifyError, Outcome};
+use planner::strategy::Solution;
+use planner::task::{Cost, Task};
 
 use crate::run::exit::{Exit, Failure};
 use crate::run::output::{Output, parse_path};
@@ -81,22 +81,25 @@ impl CertificateArgs {
     /// Writes the certificate of a search's outcome and, if asked for, has it checked.
     ///
     /// An error with [`Exit::Internal`] means that the result may be wrong.
-    pub(crate) fn make<H: Heuristic + ?Sized>(
+    pub(crate) fn make(
         &self,
         input: &Input,
-        mut search: Search<'_, '_, H>,
-        outcome: &Outcome,
+        mut solution: Solution<'_>,
         run: &Run,
     ) -> anyhow::Result<()> {
         run.enter(Phase::Certify);
         let mut file = self.open()?;
         let mut out = GzEncoder::new(BufWriter::new(&mut file), Compression::fast());
-        let written = search.certify(outcome, &mut out).and_then(|statistics| {
+        let written = solution.certify(&mut out).and_then(|statistics| {
             let flushed = out.finish().and_then(|mut out| out.flush());
             flushed.map(|()| statistics).map_err(CertifyError::Output)
         });
+        let cost = match &solution.outcome {
+            Outcome::Solved(plan) => Some(plan.cost),
+            _ => None,
+        };
         // Its memory is for the verifier now.
-        drop(search);
+        drop(solution);
         let statistics = written.map_err(|error| {
             self.remove();
             match error {
@@ -122,7 +125,7 @@ impl CertificateArgs {
         if self.certified {
             run.enter(Phase::Verify);
             file.rewind()?;
-            check(input, file, outcome, run)?;
+            check(input, file, cost, run)?;
         }
         Ok(())
     }
@@ -173,11 +176,7 @@ fn not_written(error: &dyn std::fmt::Display) -> anyhow::Error {
 }
 
 /// Has a certificate checked, and that it proves what the search found.
-fn check(input: &Input, file: File, outcome: &Outcome, run: &Run) -> anyhow::Result<()> {
-    let expected = match outcome {
-        Outcome::Solved(plan) => Some(plan.cost),
-        _ => None,
-    };
+fn check(input: &Input, file: File, expected: Option<Cost>, run: &Run) -> anyhow::Result<()> {
     let refused = match verify::verify(&input.sas_text(), file) {
         Ok(verdict) if verdict.cost == expected => None,
         Ok(verdict) => Some(format!("it proves a cost of {:?}", verdict.cost)),

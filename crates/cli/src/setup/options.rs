@@ -7,50 +7,24 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use crate::setup::heuristic::Name::{
-    self, Auto, Gzocp, Lagrangian, Lcp, Ocp, Scp, ScpAscent, Uniform,
-};
+use crate::setup::heuristic::Name::{self, Ascent, Auto, Gzocp, Lcp, Ocp, Scp, Uniform};
 
 /// Options of heuristics, as on the command line, with the heuristics that use them.
-const USED_BY: [(&str, &[Name]); 15] = [
-    ("use", &[Uniform, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
-    ("patterns", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
-    ("max-patterns", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
-    ("max-pattern-states", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian, Lcp]),
-    ("components", &[Auto, Uniform, Gzocp, Scp, ScpAscent, Ocp, Lagrangian]),
-    ("auto-adds", &[Auto]),
-    ("steps", &[ScpAscent, Lagrangian]),
+const USED_BY: [(&str, &[Name]); 8] = [
+    ("use", &[Uniform, Scp, Ascent, Ocp, Lcp]),
+    ("components", &[Auto, Uniform, Gzocp, Scp, Ascent, Ocp, Lcp]),
+    ("steps", &[Ascent, Lcp]),
+    ("rule", &[Ascent]),
     ("gzocp-time", &[Gzocp]),
-    ("softmax", &[Lcp]),
-    ("train-share", &[Lcp]),
-    ("seed", &[Auto, Lcp]),
-    ("model", &[Auto, Lcp]),
-    ("continue-training", &[Lcp]),
-    ("refine", &[Lcp]),
-    ("eager", &[Lcp]),
+    ("model", &[Lcp]),
+    ("as-published", &[Lcp]),
+    ("without", &[Auto]),
 ];
 
 /// Options that a command has a use for only under a condition on others: command, options, whether
 /// the condition holds, and what it asks for.
 type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
-const CONDITIONS: [Condition; 15] = [
-    (
-        "plan",
-        &["train-share"],
-        |given| given.has("time-limit"),
-        "a --time-limit to have a share of",
-    ),
-    (
-        "plan",
-        &["train-share", "seed"],
-        |given| given.is_random(),
-        "a model that is trained: --model self",
-    ),
-    ("plan", &["model"], |given| given.has_model(), HAS_MODEL),
-    ("evaluate", &["model"], |given| given.has_model(), HAS_MODEL),
-    ("explain", &["model"], |given| given.has_model(), HAS_MODEL),
-    ("plan", &["softmax"], |given| given.predicts(), PREDICTS),
-    ("evaluate", &["softmax"], |given| given.predicts(), PREDICTS),
+const CONDITIONS: [Condition; 9] = [
     ("plan", &["certificate-format"], |given| given.has("certificate"), "a --certificate to write"),
     (
         "plan",
@@ -58,48 +32,29 @@ const CONDITIONS: [Condition; 15] = [
         |given| given.value("certificate-format") != Some("veripb") || given.is_of_projections(),
         "projections if it is veripb: neither hmax, lmcut, Cartesian abstractions nor landmarks",
     ),
-    ("plan", &["eager"], |given| given.value("use") != Some("stored"), "--use every-state"),
-    ("evaluate", &["eager"], |given| given.value("use") != Some("stored"), "--use every-state"),
-    ("evaluate", &["walk"], |given| given.has("states"), "--states"),
+    ("plan", &["as-published"], |given| given.is_as_published(), AS_PUBLISHED),
+    ("evaluate", &["as-published"], |given| given.is_as_published(), AS_PUBLISHED),
+    ("plan", &["components"], |given| given.suits_networks(), PATTERNS),
+    ("evaluate", &["components"], |given| given.suits_networks(), PATTERNS),
+    ("evaluate", &["walk", "seed"], |given| given.has("states"), "--states"),
     (
         "explain",
-        &[
-            "patterns",
-            "max-patterns",
-            "max-pattern-states",
-            "components",
-            "model",
-            "continue-training",
-            "refine",
-            "softmax",
-            "seed",
-        ],
+        &["components", "model"],
         |given| given.has("bounds") || given.has("page"),
         "--bounds or --page",
     ),
-    (
-        "explain",
-        &["continue-training", "refine", "softmax"],
-        |given| given.values("components").all(|kind| kind == "patterns"),
-        "projections only: networks know no other components",
-    ),
-    (
-        "explain",
-        &["model", "seed"],
-        |given| given.has("page") || given.values("components").all(|kind| kind == "patterns"),
-        "--page, or projections only: networks know no other components",
-    ),
+    ("explain", &["model"], |given| given.is_of_patterns(), PATTERNS),
 ];
 
-/// What has shares.
-const PREDICTS: &str = "a model that predicts shares: a --model file, shipped or self";
+/// What the paper's way of using predictions leaves no choice of.
+const AS_PUBLISHED: &str = "lcp for every state and without steps: neither --use nor --steps";
 
-/// What needs something learned.
-const HAS_MODEL: &str = "something learned for lcp: only auto goes without";
+/// What networks can divide costs among.
+const PATTERNS: &str = "systematic:N and cegar only where a network predicts: it knows no other \
+                        components";
 
 /// Options that come with others but that a command has no use for at all.
-const USELESS: [(&str, &[&str]); 2] =
-    [("evaluate", &["train-share"]), ("explain", &["auto-adds", "eager", "train-share"])];
+const USELESS: [(&str, &[&str]); 1] = [("explain", &["as-published"])];
 
 /// The options given to a command.
 struct Given<'a> {
@@ -140,35 +95,31 @@ impl Given<'_> {
             "evaluate" => {
                 self.matches.get_many("heuristics").unwrap_or_default().copied().collect()
             }
-            _ => vec![Auto, Uniform, Scp, ScpAscent, Ocp, Lagrangian, Lcp],
+            _ => vec![Auto, Uniform, Scp, Ascent, Ocp, Lcp],
         }
     }
 
-    /// Whether there is anything random: a network that is trained on the task, which `auto` may do
-    /// with any.
-    fn is_random(&self) -> bool {
-        let model = self.value("model");
-        let is_network = model.is_some_and(|model| !["ascent", "none"].contains(&model));
-        let trains = model == Some("self") || self.has("continue-training");
-        trains || is_network && self.heuristics().contains(&Auto)
+    /// Whether lcp is used in no other way than the paper's.
+    fn is_as_published(&self) -> bool {
+        !self.has("use") && !self.has("steps")
     }
 
-    /// Whether there is something learned wherever it is needed.
-    fn has_model(&self) -> bool {
-        self.value("model") != Some("none") || !self.heuristics().contains(&Lcp)
+    /// Whether all components are projections to patterns.
+    fn is_of_patterns(&self) -> bool {
+        let is_pattern =
+            |source: &str| source.starts_with("systematic") || source.starts_with("cegar");
+        self.values("components").all(is_pattern)
     }
 
-    /// Whether `lcp` predicts shares: not if it climbs.
-    fn predicts(&self) -> bool {
-        let climbs = self.value("model").is_none_or(|model| model == "ascent");
-        !climbs || self.has("continue-training")
+    /// Whether the components are such that a network, if one is used, knows them.
+    fn suits_networks(&self) -> bool {
+        self.is_of_patterns() || !self.heuristics().contains(&Lcp)
     }
 
     /// Whether the bounds are those of projections, or blind.
     fn is_of_projections(&self) -> bool {
         !self.heuristics().iter().any(|name| matches!(name, Name::Hmax | Name::Lmcut))
-            && self.values("components").all(|kind| kind == "patterns")
-            && !self.has("auto-adds")
+            && self.is_of_patterns()
     }
 
     fn error(&self, message: String) -> clap::Error {
@@ -193,9 +144,7 @@ pub(crate) fn check(program: &Command, matches: &ArgMatches) -> Result<(), clap:
     }
     let heuristics = given.heuristics();
     for (option, users) in USED_BY {
-        // The states to evaluate are random, too.
-        let of_states = name == "evaluate" && option == "seed" && given.has("states");
-        if given.has(option) && !of_states && !heuristics.iter().any(|name| users.contains(name)) {
+        if given.has(option) && !heuristics.iter().any(|name| users.contains(name)) {
             let list =
                 |names: &[Name]| names.iter().map(|n| n.as_text()).collect::<Vec<_>>().join(", ");
             let (chosen, users) = (list(&heuristics), list(users));
@@ -225,23 +174,16 @@ mod tests {
 
     /// Which heuristics use an option of `plan`.
     const MATRIX: &str = "\
-                                                         auto blind hmax lmcut uniform gzocp scp scp+ascent ocp lagrangian lcp
-        --use every-state                                  .    .    .     .      x      .    x      x       x      x       x
-        --patterns systematic:1                            x    .    .     .      x      x    x      x       x      x       x
-        --max-patterns 9                                   x    .    .     .      x      x    x      x       x      x       x
-        --max-pattern-states 9                             x    .    .     .      x      x    x      x       x      x       x
-        --components cartesian                             x    .    .     .      x      x    x      x       x      x       .
-        --auto-adds landmarks                              x    .    .     .      .      .    .      .       .      .       .
-        --steps 3                                          .    .    .     .      .      .    .      x       .      x       .
-        --gzocp-time 1s                                    .    .    .     .      .      x    .      .       .      .       .
-        --model self                                       x    .    .     .      .      .    .      .       .      .       x
-        --model none                                       x    .    .     .      .      .    .      .       .      .       .
-        --continue-training                                .    .    .     .      .      .    .      .       .      .       x
-        --refine 2                                         .    .    .     .      .      .    .      .       .      .       x
-        --softmax paper --model self                       .    .    .     .      .      .    .      .       .      .       x
-        --eager                                            .    .    .     .      .      .    .      .       .      .       x
-        --train-share 0.1 --time-limit 1s --model self     .    .    .     .      .      .    .      .       .      .       x
-        --seed 1 --model self                              x    .    .     .      .      .    .      .       .      .       x";
+                                         auto blind hmax lmcut uniform gzocp scp ascent ocp lcp
+        --use every-state                  .    .    .     .      x      .    x     x    x   x
+        --components systematic:1          x    .    .     .      x      x    x     x    x   x
+        --components cartesian             x    .    .     .      x      x    x     x    x   .
+        --steps 3                          .    .    .     .      .      .    .     x    .   x
+        --rule plain                       .    .    .     .      .      .    .     x    .   .
+        --gzocp-time 1s                    .    .    .     .      .      x    .     .    .   .
+        --model self                       .    .    .     .      .      .    .     .    .   x
+        --as-published                     .    .    .     .      .      .    .     .    .   x
+        --without dive                     x    .    .     .      .      .    .     .    .   .";
 
     #[test]
     fn every_pair_of_heuristic_and_option_is_used_or_refused() {
@@ -259,7 +201,7 @@ mod tests {
                 let said = complaint(&line);
                 assert_eq!(said.is_none(), *mark == "x", "{line}: {said:?}");
                 if let Some(said) = said {
-                    assert!(said.contains(option[0]) && said.contains(heuristic), "{said}");
+                    assert!(said.contains(option[0]), "{said}");
                 }
             }
         }
@@ -288,44 +230,33 @@ mod tests {
     #[test]
     fn options_that_need_others_are_refused_without_them() {
         let useless = [
-            "plan x.sas --heuristic lcp --train-share 0.1",
-            "plan x.sas --heuristic lcp --model m --train-share 0.1 --time-limit 1s",
-            "plan x.sas --heuristic lcp --model m --seed 3",
-            "plan x.sas --heuristic lcp --use stored --eager",
-            "plan x.sas --seed 3",
-            "plan x.sas --model ascent --seed 3",
-            "evaluate x.sas --heuristics auto,lcp --model none",
-            "explain x.sas --bounds --model none",
+            "plan x.sas --heuristic lcp --as-published --use stored",
+            "plan x.sas --heuristic lcp --as-published --steps 3",
             "plan x.sas --certificate-format veripb",
             "plan x.sas --certified --certificate-format veripb",
             "plan x.sas --certificate p --certificate-format veripb --heuristic hmax",
             "plan x.sas --certificate p --certificate-format veripb --heuristic lmcut",
             "plan x.sas --certificate p --certificate-format veripb --components cartesian",
-            "plan x.sas --certificate p --certificate-format veripb --auto-adds landmarks",
-            "evaluate x.sas --heuristics blind --seed 3",
+            "evaluate x.sas --heuristics blind --steps 3",
             "evaluate x.sas --heuristics scp --gzocp-time 1s",
-            "evaluate x.sas --heuristics lcp --train-share 0.1",
+            "evaluate x.sas --heuristics scp,lcp --components systematic:2,landmarks",
             "evaluate x.sas --walk 7",
-            "explain x.sas --seed 3",
-            "explain x.sas --bounds --eager",
-            "explain x.sas --bounds --auto-adds landmarks",
-            "explain x.sas --bounds --train-share 0.1",
-            "explain x.sas --patterns systematic:1",
+            "evaluate x.sas --seed 7",
+            "explain x.sas --bounds --as-published",
+            "explain x.sas --components systematic:1",
             "explain x.sas --graph g.svg --components cartesian",
-            "explain x.sas --bounds --components patterns,cartesian --refine 3",
-            "explain x.sas --bounds --components cartesian --seed 3",
-            "explain x.sas --bounds --components patterns,landmarks --refine 3",
+            "explain x.sas --bounds --components systematic:2,cartesian --model self",
         ];
         for line in useless {
             assert!(complaint(line).is_some(), "{line}");
         }
         let useful = [
             "plan x.sas",
-            "plan x.sas --heuristic lcp --model m --continue-training --seed 3",
-            "plan x.sas --heuristic auto --model m --seed 3",
+            "plan x.sas --heuristic lcp --model self --steps 9 --use stored",
+            "plan x.sas --heuristic lcp --model m --as-published --components cegar:1s",
             "evaluate x.sas --heuristics blind,scp --use stored --states 5 --walk 7 --seed 3",
-            "explain x.sas --page s.html --refine 3 --seed 3",
-            "explain x.sas --page s.html --components patterns,cartesian --max-patterns 9",
+            "explain x.sas --page s.html --model self",
+            "explain x.sas --page s.html --components systematic:2,cartesian",
         ];
         for line in useful {
             assert_eq!(complaint(line), None, "{line}");

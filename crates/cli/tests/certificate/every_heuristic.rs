@@ -1,19 +1,18 @@
 //! Every heuristic on random tasks, with costs of zero, conditional effects, axioms and new
 //! beginnings: the certificate is verified and proves the optimum.
 
-use lcp::auto::{Auto, AutoConfig};
 use planner::abstraction::{
     Abstractions, CartesianConfig, LandmarkConfig, PatternLimits, cartesian_abstractions,
     interesting_patterns, landmark_abstractions,
 };
 use planner::heuristic::{
-    Blind, Estimate, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, ScheduleConfig, Staged,
-    Stored, StoredConfig,
+    Blind, Estimate, EveryState, HMax, Heuristic, Lazy, LmCut, Maximum, ScheduleConfig, Stored,
+    StoredConfig,
 };
 use planner::partition::{
-    Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp, Saturated, StepRule, Uniform,
-    ZeroOneConfig, zero_one_partitionings,
+    Ascent, AscentConfig, Ocp, Saturated, StepRule, Uniform, ZeroOneConfig, zero_one_partitionings,
 };
+use planner::strategy::{MemoryPlan, Stages, Without, Worth, growing};
 use planner::task::{Task, Value};
 use planner::testing::{random_adl_task, random_task, rng};
 use rand::RngExt;
@@ -48,20 +47,19 @@ fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + '_>)> {
     let all = Abstractions::of(task, [projections.components().to_vec(), cartesian].concat());
     let config = ZeroOneConfig { samples: 5, patience: 2, ..ZeroOneConfig::default() };
     let zero_one = zero_one_partitionings(task, &projections, &config);
-    let improved =
-        |rule| Improved::new(&projections, ImprovedConfig { rule, ..ImprovedConfig::default() });
-    let lagrangian = || Lagrangian::new(&projections, LagrangianConfig::default());
+    let improved = |rule| Ascent::new(&projections, AscentConfig::every_state(rule));
+    let ascent = || Ascent::new(&projections, AscentConfig::stored(StepRule::PLAIN));
     // Partitionings come and go all the time, and the search begins again.
-    let schedule = ScheduleConfig { dive_after: 0, least: 100, ..ScheduleConfig::default() };
+    let schedule = ScheduleConfig { least: 100, ..ScheduleConfig::default() };
     let busy = StoredConfig { prune_every: 1, schedule, ..StoredConfig::default() };
     let small = StoredConfig { max_bytes: 4096, ..busy };
     let second = Stored::new(Saturated::new(&all), busy);
-    let staged = Staged::new(
-        Stored::new(Saturated::new(&projections), busy),
-        20_000,
-        Box::new(|_| Box::new(second)),
-    );
-    let auto = Auto::new(task, &projections, AutoConfig::default());
+    let first = || Stages::new(Stored::new(Saturated::new(&projections), busy));
+    let staged = first().with_patience(20_000).growing(Box::new(|_| Some(second)));
+    let diving = first().with_patience(0);
+    let worth = Worth { gain: 0.0, least_steps: 0.0 };
+    let memory = MemoryPlan::new(None);
+    let auto = || growing(task, &projections, memory, Without::nothing(), worth);
     vec![
         ("silent", Box::new(Silent)),
         ("mute", Box::new(Mute(HMax::new(task)))),
@@ -72,16 +70,18 @@ fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + '_>)> {
         ("uniform", Box::new(Stored::new(Uniform::new(&projections), StoredConfig::default()))),
         ("scp", Box::new(EveryState::with_memory(Saturated::new(&projections), 4096))),
         ("ocp", Box::new(EveryState::new(Ocp::new(&projections)))),
-        ("lagrangian", Box::new(EveryState::new(lagrangian()))),
-        ("lazy", Box::new(Lazy::new(lagrangian(), 4096))),
-        ("stored", Box::new(Stored::new(lagrangian(), busy))),
-        ("scp+ascent", Box::new(Lazy::new(improved(StepRule::PLAIN), 4096).only_better())),
+        ("ascent", Box::new(EveryState::new(ascent()))),
+        ("lazy", Box::new(Lazy::new(ascent(), 4096))),
+        ("stored", Box::new(Stored::new(ascent(), busy))),
+        ("sparing", Box::new(Lazy::new(improved(StepRule::PLAIN), 4096).only_better())),
         ("learned ascent", Box::new(Stored::new(improved(StepRule::trained()), busy))),
         ("small store", Box::new(Stored::new(Saturated::new(&all), small))),
         ("cartesian", Box::new(Stored::new(Saturated::new(&all), StoredConfig::default()))),
         ("landmarks", Box::new(Stored::new(Saturated::new(&counting), StoredConfig::default()))),
         ("staged", Box::new(staged)),
-        ("auto", Box::new(Stored::new(auto, StoredConfig::default()))),
+        ("diving", Box::new(diving)),
+        ("auto", Box::new(auto())),
+        ("auto, later", Box::new(auto().with_patience(0))),
     ]
 }
 

@@ -3,7 +3,7 @@
 use planner::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, Pattern};
 use planner::abstraction::{PatternLimits, interesting_patterns};
 use planner::certificate::{BoundId, Certificate, Part, View};
-use planner::heuristic::{Estimate, Heuristic, Stored, StoredConfig};
+use planner::heuristic::{Estimate, Heuristic, Stored, StoredConfig, Why};
 use planner::partition::Saturated;
 use planner::task::{Fact, Task, Value, VarId};
 use planner::testing::{StateSpace, random_task, rng};
@@ -24,8 +24,8 @@ struct Wrong<'t> {
 }
 
 impl Heuristic for Wrong<'_> {
-    fn begin(&mut self, initial: &[Value]) {
-        self.inner.begin(initial);
+    fn begin(&mut self, initial: &[Value], why: Why) {
+        self.inner.begin(initial, why);
     }
 
     fn evaluate(&mut self, state: &[Value]) -> Estimate {

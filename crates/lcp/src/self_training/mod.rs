@@ -143,8 +143,6 @@ pub struct Trained {
 const PATIENCE: usize = 12;
 /// The relative gain that counts as better.
 const GAIN: f64 = 1e-3;
-/// A network that exists already is trained at this part of the learning rate.
-const CONTINUED_RATE: f32 = 0.2;
 
 /// The steps of the first network that the race lasts.
 const RACE: u64 = 150;
@@ -207,19 +205,6 @@ impl Session {
             session.rival = Some(trainer(settings, set, weights));
         }
         session
-    }
-
-    /// Prepares training from a network that exists already, as it is in a model.
-    pub fn continued(
-        task: &Task,
-        abstractions: &Arc<Abstractions>,
-        states: &[Vec<Value>],
-        (vocabulary, weights): (Arc<Vocabulary>, Weights),
-        settings: &SelfTraining,
-        budget: &mut Budget,
-    ) -> Session {
-        let start = (vocabulary, weights, CONTINUED_RATE * settings.rate);
-        Session::begin(task, abstractions, states, start, settings, budget)
     }
 
     fn begin(
@@ -383,23 +368,19 @@ impl HeldOut {
     }
 }
 
-/// Trains on random-walk states of the task, from `start` or else from scratch, until the steps
-/// or the budget are used up or the network stops improving.
+/// Trains on random-walk states of the task until the steps or the budget are used up or the
+/// network stops improving.
 /// With no states to train on, the network stays as it began.
 pub fn train(
     task: &Task,
     abstractions: &Arc<Abstractions>,
-    start: Option<(Arc<Vocabulary>, Weights)>,
     settings: &SelfTraining,
     budget: &mut Budget,
 ) -> Trained {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(settings.seed);
     let states =
         random_walk_states(task, abstractions, settings.states, settings.longest_walk, &mut rng);
-    let mut session = match start {
-        None => Session::new(task, abstractions, &states, settings, budget),
-        Some(start) => Session::continued(task, abstractions, &states, start, settings, budget),
-    };
+    let mut session = Session::new(task, abstractions, &states, settings, budget);
     session.advance(budget);
     session.finish(budget);
     session.best

@@ -10,7 +10,7 @@
 use super::justify::Remade;
 use super::tables::TableStore;
 use super::workshop::Workshop;
-use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit};
+use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit, Why};
 use crate::certificate::{BoundId, Certificate};
 use crate::partition::{Partitioner, Request};
 use crate::task::{Cost, Value};
@@ -69,7 +69,7 @@ impl<P: Partitioner> Lazy<P> {
 }
 
 impl<P: Partitioner> Heuristic for Lazy<P> {
-    fn begin(&mut self, initial: &[Value]) {
+    fn begin(&mut self, initial: &[Value], _: Why) {
         self.make(initial, None);
     }
 

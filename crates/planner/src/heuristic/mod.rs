@@ -8,7 +8,6 @@ mod lazy;
 mod lmcut;
 mod maximum;
 mod schedule;
-mod staged;
 mod stored;
 mod tables;
 mod workshop;
@@ -20,12 +19,12 @@ pub use lazy::Lazy;
 pub use lmcut::LmCut;
 pub use maximum::Maximum;
 pub use schedule::ScheduleConfig;
-pub use staged::{Build, Staged};
 pub use stored::{Stored, StoredConfig};
 
 use crate::certificate::{BoundId, Certificate};
 pub use crate::estimate::Estimate;
 use crate::task::{Cost, Value};
+use crate::work::Work;
 
 /// A lower bound on goal distances that may improve while the search runs.
 ///
@@ -33,10 +32,10 @@ use crate::task::{Cost, Value};
 /// [`Estimate::DeadEnd`] only when there is no plan.
 /// It need not be consistent; A* reopens.
 pub trait Heuristic {
-    /// A search begins at this state, or begins again; it is evaluated next, and this call stands
-    /// for its first visit.
-    fn begin(&mut self, initial: &[Value]) {
-        let _ = initial;
+    /// A search begins at this state, or begins again, for a reason; the state is evaluated next,
+    /// and this call stands for its first visit.
+    fn begin(&mut self, initial: &[Value], why: Why) {
+        let _ = (initial, why);
     }
 
     /// Estimates the goal distance of a state (one value per variable).
@@ -64,10 +63,27 @@ pub trait Heuristic {
         None
     }
 
+    /// All work so far, that of the search included; none if the heuristic does not count.
+    fn work(&self) -> Option<Work> {
+        None
+    }
+
     /// Figures for the final statistics.
     fn statistics(&self) -> HeuristicStatistics {
         HeuristicStatistics::default()
     }
+}
+
+/// Why a search begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// It is the first time.
+    First,
+    /// There are more components than before.
+    MoreComponents,
+    /// The search dives: every state about to be expanded gets a partitioning of its own for as
+    /// long as the search comes closer to a goal.
+    Dive,
 }
 
 /// A state that is about to be expanded.
@@ -104,12 +120,12 @@ pub enum Verdict {
     /// Drop it: there is no plan from here.
     DeadEnd,
     /// Forget all states and begin again at the initial state, with what was learned since.
-    Restart,
+    Restart(Why),
 }
 
 impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
-    fn begin(&mut self, initial: &[Value]) {
-        (**self).begin(initial);
+    fn begin(&mut self, initial: &[Value], why: Why) {
+        (**self).begin(initial, why);
     }
 
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
@@ -127,6 +143,41 @@ impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
         certificate: &mut Certificate<'_>,
     ) -> Option<BoundId> {
         (**self).justify(state, least, certificate)
+    }
+
+    fn work(&self) -> Option<Work> {
+        (**self).work()
+    }
+
+    fn statistics(&self) -> HeuristicStatistics {
+        (**self).statistics()
+    }
+}
+
+impl<H: Heuristic + ?Sized> Heuristic for &mut H {
+    fn begin(&mut self, initial: &[Value], why: Why) {
+        (**self).begin(initial, why);
+    }
+
+    fn evaluate(&mut self, state: &[Value]) -> Estimate {
+        (**self).evaluate(state)
+    }
+
+    fn before_expansion(&mut self, visit: Visit<'_>) -> Verdict {
+        (**self).before_expansion(visit)
+    }
+
+    fn justify(
+        &mut self,
+        state: &[Value],
+        least: Estimate,
+        certificate: &mut Certificate<'_>,
+    ) -> Option<BoundId> {
+        (**self).justify(state, least, certificate)
+    }
+
+    fn work(&self) -> Option<Work> {
+        (**self).work()
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -1,12 +1,13 @@
-//! When to make the next partitioning, how much work it may take, and when to begin again.
+//! When to make the next partitioning, and how much work it may take.
 //!
 //! The schedule counts the work of the search and of attempts to raise a state's value.
 //! Attempts are due while they have taken less than a share of all work, a larger one the more of
 //! them succeed.
-//! If that does not solve the task soon, the search begins again with a *dive*: every state about
-//! to be expanded gets an attempt for as long as the search comes closer to a goal.
+//! When a search begins in order to *dive*, every state about to be expanded gets an attempt for as
+//! long as the search comes closer to a goal.
 //! Where the bound is nearly exact that leads there at once; where it is not it ends soon.
 
+use super::Why;
 use crate::task::Cost;
 use crate::work::{Budget, SECOND, Work};
 
@@ -21,7 +22,7 @@ pub struct ScheduleConfig {
     pub weight: f64,
     /// What the attempt at the initial state may take, with which every search begins …
     pub first: Work,
-    /// … and when it begins again.
+    /// … and when it dives.
     pub again: Work,
     /// What any other attempt may take: this part of all work so far …
     pub part: f64,
@@ -29,8 +30,6 @@ pub struct ScheduleConfig {
     pub least: Work,
     /// … and never more than this.
     pub most: Work,
-    /// After how much work the search begins again with a dive: easy tasks never wait for it.
-    pub dive_after: Work,
     /// The most work of a dive.
     pub dive: Work,
     /// A dive ends after this many attempts without coming closer to a goal, …
@@ -50,20 +49,11 @@ impl Default for ScheduleConfig {
             part: 0.1,
             least: SECOND / 30,
             most: SECOND * 2 / 5,
-            dive_after: SECOND,
             dive: 10 * SECOND,
             stalled: 400,
             stalled_slowly: (100, 2 * SECOND),
         }
     }
-}
-
-/// What is due before the next expansion.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Due {
-    Nothing,
-    Attempt,
-    Restart,
 }
 
 /// Counts work and decides what is due.
@@ -78,20 +68,13 @@ pub(super) struct Schedule {
     attempts: Work,
     /// Running average of how many attempts succeed.
     success: f64,
-    dive: Dive,
-}
-
-/// The straight way to a goal.
-#[derive(Debug)]
-enum Dive {
-    Ahead,
-    Under(Progress),
-    Over,
+    /// The dive that is going on.
+    dive: Option<Dive>,
 }
 
 /// How far a dive has come.
 #[derive(Debug)]
-struct Progress {
+struct Dive {
     work: Work,
     /// The lowest value of a state that was expanded, and attempts and their work since.
     lowest: Cost,
@@ -102,7 +85,7 @@ struct Progress {
 impl Schedule {
     pub(super) fn new(config: ScheduleConfig) -> Schedule {
         let (total, recent, attempts) = (0, 0, 0);
-        Schedule { config, total, recent, attempts, success: 1.0, dive: Dive::Ahead }
+        Schedule { config, total, recent, attempts, success: 1.0, dive: None }
     }
 
     /// All work so far.
@@ -117,28 +100,23 @@ impl Schedule {
         self.recent += work;
     }
 
-    /// What is due.
+    /// Whether an attempt is due before the next expansion.
     #[inline]
-    pub(super) fn due(&self) -> Due {
-        let config = &self.config;
-        match self.dive {
-            Dive::Ahead if self.total >= config.dive_after => return Due::Restart,
-            Dive::Under(_) => return Due::Attempt,
-            _ => {}
-        }
-        let share = config.min_share + (config.max_share - config.min_share) * self.success;
-        let is_due = self.attempts as f64 <= self.recent as f64 * share;
-        if is_due { Due::Attempt } else { Due::Nothing }
+    pub(super) fn is_due(&self) -> bool {
+        let ScheduleConfig { min_share, max_share, .. } = self.config;
+        let share = min_share + (max_share - min_share) * self.success;
+        self.dive.is_some() || self.attempts as f64 <= self.recent as f64 * share
     }
 
-    /// The search begins, or begins again; what the attempt at the initial state may take.
-    pub(super) fn begin(&mut self) -> Budget {
-        if self.total == 0 {
-            return Budget::new(self.config.first);
-        }
-        let progress = Progress { work: 0, lowest: Cost::MAX, attempts: 0, attempts_work: 0 };
-        self.dive = Dive::Under(progress);
-        Budget::new(self.config.again)
+    /// The search begins; what the attempt at the initial state may take.
+    pub(super) fn begin(&mut self, why: Why) -> Budget {
+        self.dive = (why == Why::Dive).then_some(Dive {
+            work: 0,
+            lowest: Cost::MAX,
+            attempts: 0,
+            attempts_work: 0,
+        });
+        Budget::new(if why == Why::Dive { self.config.again } else { self.config.first })
     }
 
     /// What the next attempt may take.
@@ -158,7 +136,7 @@ impl Schedule {
         self.searched(work);
         self.attempts += work;
         self.success += weight * (f64::from(u8::from(raised)) - self.success);
-        let Dive::Under(progress) = &mut self.dive else { return };
+        let Some(progress) = &mut self.dive else { return };
         progress.work += work;
         progress.attempts += 1;
         progress.attempts_work += work;
@@ -168,7 +146,7 @@ impl Schedule {
         let is_slow =
             progress.attempts >= stalled_slowly.0 && progress.attempts_work >= stalled_slowly.1;
         if progress.attempts >= stalled || is_slow || progress.work >= dive {
-            self.dive = Dive::Over;
+            self.dive = None;
             (self.recent, self.attempts) = (0, 0);
         }
     }

@@ -11,10 +11,10 @@
 use std::sync::Arc;
 
 use super::justify::Written;
-use super::schedule::{Due, Schedule, ScheduleConfig};
+use super::schedule::{Schedule, ScheduleConfig};
 use super::tables::TableStore;
 use super::workshop::Workshop;
-use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit};
+use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit, Why};
 use crate::abstraction::Abstractions;
 use crate::certificate::{BoundId, Certificate};
 use crate::partition::{GoalDistances, Partitioner, Request};
@@ -89,11 +89,6 @@ impl<P: Partitioner> Stored<P> {
         self.workshop.abstractions()
     }
 
-    /// All work so far, that of the search included.
-    pub fn work(&self) -> work::Work {
-        self.schedule.total()
-    }
-
     fn look_up(&mut self, state: &[Value]) -> Cost {
         let best = self.store.best(state);
         if let Some(wins) = self.wins.get_mut(best.partitioning) {
@@ -158,9 +153,9 @@ impl<P: Partitioner> Stored<P> {
 }
 
 impl<P: Partitioner> Heuristic for Stored<P> {
-    fn begin(&mut self, initial: &[Value]) {
+    fn begin(&mut self, initial: &[Value], why: Why) {
         (self.evaluated, self.evaluated_at_growth) = (0, 0);
-        let mut budget = self.schedule.begin();
+        let mut budget = self.schedule.begin(why);
         if !self.workshop.is_dead_end(initial) {
             self.attempt(initial, &mut budget, true);
             self.schedule.begun(budget.spent());
@@ -177,21 +172,18 @@ impl<P: Partitioner> Heuristic for Stored<P> {
     }
 
     fn before_expansion(&mut self, visit: Visit<'_>) -> Verdict {
-        match self.schedule.due() {
-            Due::Restart => Verdict::Restart,
-            Due::Attempt => {
-                let mut budget = self.schedule.budget();
-                let (known, h) = self.attempt(visit.state, &mut budget, false);
-                self.schedule.attempted(h, h > known, budget.spent());
-                visit.verdict(Estimate::AtLeast(h))
-            }
-            Due::Nothing if visit.number >= self.evaluated_at_growth => Verdict::Keep,
-            Due::Nothing => {
-                self.schedule.searched(self.per_state - work::STATE);
-                let h = self.look_up(visit.state);
-                visit.verdict(Estimate::AtLeast(h))
-            }
+        if self.schedule.is_due() {
+            let mut budget = self.schedule.budget();
+            let (known, h) = self.attempt(visit.state, &mut budget, false);
+            self.schedule.attempted(h, h > known, budget.spent());
+            return visit.verdict(Estimate::AtLeast(h));
         }
+        if visit.number >= self.evaluated_at_growth {
+            return Verdict::Keep;
+        }
+        self.schedule.searched(self.per_state - work::STATE);
+        let h = self.look_up(visit.state);
+        visit.verdict(Estimate::AtLeast(h))
     }
 
     fn justify(
@@ -202,6 +194,10 @@ impl<P: Partitioner> Heuristic for Stored<P> {
     ) -> Option<BoundId> {
         let abstractions = self.workshop.abstractions();
         self.written.justify(abstractions, &mut self.store, state, least, certificate)
+    }
+
+    fn work(&self) -> Option<work::Work> {
+        Some(self.schedule.total())
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -30,10 +30,9 @@ use crate::task::{Cost, OpId, Value};
 use crate::work::{self, Budget, Work};
 
 pub use crate::abstraction::COST_SCALE;
-pub use ascent::{Bounds, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Start, StepRule};
+pub use ascent::{Ascent, AscentConfig, Bounds, Start, StepRule};
 pub use baselines::{Uniform, ZeroOneConfig, zero_one_partitionings};
 pub use optimal::{Canonical, CanonicalShares, Ocp, OcpConfig, OcpStatistics};
-pub use policy::PortfolioConfig;
 pub use portfolio::Portfolio;
 pub use saturated::{GreedyOrders, Saturated, Saturator, saturate};
 pub use walks::Walks;

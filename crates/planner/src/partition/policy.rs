@@ -6,36 +6,24 @@
 
 use crate::work::{SECOND, Work};
 
-/// The policy's settings.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PortfolioConfig {
-    /// Every contender gets this share of the work.
-    pub explore: f64,
-    /// How much a new result counts in a contender's record.
-    pub weight: f64,
-    /// Contenders worth less than this part of the best are asked only to explore, …
-    pub least_worth: f64,
-    /// … as are those that succeed less often, …
-    pub least_success: f64,
-    /// … unless they have had less work than this part of all work so far.
-    pub probation: f64,
-    /// What an attempt of one contender may take: twice as much after a success, half after a
-    /// failure for want of work, within these limits.
-    pub attempt: (Work, Work),
-}
+/// Every contender gets this share of the work.
+const EXPLORE: f64 = 0.1;
 
-impl Default for PortfolioConfig {
-    fn default() -> PortfolioConfig {
-        PortfolioConfig {
-            explore: 0.1,
-            weight: 0.2,
-            least_worth: 0.01,
-            least_success: 0.02,
-            probation: 0.02,
-            attempt: (SECOND / 10, SECOND * 2 / 5),
-        }
-    }
-}
+/// How much a new result counts in a contender's record.
+const WEIGHT: f64 = 0.2;
+
+/// Contenders worth less than this part of the best are asked only to explore, …
+const LEAST_WORTH: f64 = 0.01;
+
+/// … as are those that succeed less often, …
+const LEAST_SUCCESS: f64 = 0.02;
+
+/// … unless they have had less work than this part of all work so far.
+const PROBATION: f64 = 0.02;
+
+/// What an attempt of one contender may take: twice as much after a success, half after a failure
+/// for want of work, within these limits.
+const ATTEMPT: (Work, Work) = (SECOND / 10, SECOND * 2 / 5);
 
 /// What a contender has been worth.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +40,8 @@ struct Record {
 }
 
 impl Record {
-    fn new(config: &PortfolioConfig) -> Record {
-        let longest = config.attempt.1;
-        Record { gain: 0.0, work: 0.0, success: 0.0, longest, spent: 0, tries: 0 }
+    fn new() -> Record {
+        Record { gain: 0.0, work: 0.0, success: 0.0, longest: ATTEMPT.1, spent: 0, tries: 0 }
     }
 
     /// Gain per work.
@@ -62,15 +49,15 @@ impl Record {
         self.gain / self.work.max(1.0)
     }
 
-    fn add(&mut self, gain: f64, work: Work, config: &PortfolioConfig) {
-        let weight = config.weight.max(1.0 / (self.tries + 1) as f64);
+    fn add(&mut self, gain: f64, work: Work) {
+        let weight = WEIGHT.max(1.0 / (self.tries + 1) as f64);
         self.gain += weight * (gain - self.gain);
         self.work += weight * (work as f64 - self.work);
         self.success += weight * (f64::from(u8::from(gain > 0.0)) - self.success);
         if gain > 0.0 {
-            self.longest = (2 * self.longest).min(config.attempt.1);
+            self.longest = (2 * self.longest).min(ATTEMPT.1);
         } else if work >= self.longest {
-            self.longest = (self.longest / 2).max(config.attempt.0);
+            self.longest = (self.longest / 2).max(ATTEMPT.0);
         }
         self.spent += work;
         self.tries += 1;
@@ -78,20 +65,15 @@ impl Record {
 }
 
 /// Keeps the records of contenders and chooses among them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Policy {
-    config: PortfolioConfig,
     records: Vec<Record>,
 }
 
 impl Policy {
-    pub(super) fn new(config: PortfolioConfig) -> Policy {
-        Policy { config, records: Vec::new() }
-    }
-
     /// Adds a contender, whose record begins now.
     pub(super) fn add(&mut self) {
-        self.records.push(Record::new(&self.config));
+        self.records.push(Record::new());
     }
 
     /// What an attempt of a contender may take.
@@ -101,20 +83,20 @@ impl Policy {
 
     /// Takes note of what an attempt has gained and what it took.
     pub(super) fn record(&mut self, contender: usize, gain: f64, work: Work) {
-        self.records[contender].add(gain, work, &self.config);
+        self.records[contender].add(gain, work);
     }
 
     /// The contenders to ask, in order, when this much work has been done in all.
     pub(super) fn choose(&self, elapsed: Work, order: &mut Vec<usize>) {
-        let Policy { config, records } = self;
+        let records = &self.records;
         let total: Work = records.iter().map(|record| record.spent).sum();
-        let is_neglected = |&i: &usize| (records[i].spent as f64) < config.explore * total as f64;
+        let is_neglected = |&i: &usize| (records[i].spent as f64) < EXPLORE * total as f64;
         let first = (0..records.len()).find(is_neglected);
         let best = records.iter().map(Record::worth).fold(0.0, f64::max);
         let is_promising = |i: usize| {
             let record = &records[i];
-            record.worth() > config.least_worth * best && record.success > config.least_success
-                || (record.spent as f64) < config.probation * elapsed as f64
+            record.worth() > LEAST_WORTH * best && record.success > LEAST_SUCCESS
+                || (record.spent as f64) < PROBATION * elapsed as f64
         };
         order.clear();
         order.extend((0..records.len()).filter(|&i| is_promising(i) && first != Some(i)));
@@ -138,7 +120,7 @@ mod tests {
     /// Plays a search of some rounds: at each state contenders are asked in the chosen order until
     /// one gains; the work of each, and of the search, which takes as much as they do.
     fn play(scripts: &[Script], rounds: u64) -> Vec<Work> {
-        let mut policy = Policy::new(PortfolioConfig::default());
+        let mut policy = Policy::default();
         scripts.iter().for_each(|_| policy.add());
         let mut asked = vec![0; scripts.len()];
         let mut spent = vec![0; scripts.len()];
@@ -196,9 +178,9 @@ mod tests {
 
     #[test]
     fn failures_for_want_of_work_are_cut_short() {
-        let mut policy = Policy::new(PortfolioConfig::default());
+        let mut policy = Policy::default();
         policy.add();
-        let (least, most) = PortfolioConfig::default().attempt;
+        let (least, most) = ATTEMPT;
         assert_eq!(policy.longest(0), most);
         for _ in 0..10 {
             policy.record(0, 0.0, policy.longest(0));

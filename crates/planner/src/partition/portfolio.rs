@@ -9,7 +9,7 @@
 use std::ops::Add;
 use std::sync::Arc;
 
-use super::policy::{Policy, PortfolioConfig};
+use super::policy::Policy;
 use super::{CostPartitioning, LearningTime, PartitionScratch, Partitioner, Request};
 use crate::abstraction::Abstractions;
 use crate::estimate::Estimate;
@@ -21,6 +21,8 @@ pub struct Portfolio<'t> {
     abstractions: Arc<Abstractions>,
     contenders: Vec<Box<dyn Partitioner + 't>>,
     policy: Policy,
+    /// Whether contenders are asked in the order in which they were added.
+    in_order: bool,
     /// The contenders to ask, in order.
     order: Vec<usize>,
     scratch: PartitionScratch,
@@ -28,14 +30,20 @@ pub struct Portfolio<'t> {
 
 impl<'t> Portfolio<'t> {
     /// A portfolio without contenders.
-    pub fn new(abstractions: &Arc<Abstractions>, config: PortfolioConfig) -> Portfolio<'t> {
+    pub fn new(abstractions: &Arc<Abstractions>) -> Portfolio<'t> {
         Portfolio {
             abstractions: Arc::clone(abstractions),
             contenders: Vec::new(),
-            policy: Policy::new(config),
+            policy: Policy::default(),
+            in_order: false,
             order: Vec::new(),
             scratch: PartitionScratch::default(),
         }
+    }
+
+    /// Without the policy: contenders are asked in the order in which they were added.
+    pub fn in_order(self) -> Portfolio<'t> {
+        Portfolio { in_order: true, ..self }
     }
 
     /// Adds a contender, whose record begins now.
@@ -116,7 +124,12 @@ impl Partitioner for Portfolio<'_> {
             return self.everybody(request);
         }
         let Request { state, beat, budget, elapsed, initial } = request;
-        self.policy.choose(elapsed, &mut self.order);
+        if self.in_order {
+            self.order.clear();
+            self.order.extend(0..self.contenders.len());
+        } else {
+            self.policy.choose(elapsed, &mut self.order);
+        }
         for k in 0..self.order.len() {
             let i = self.order[k];
             if let Some((_, found)) = self.ask(i, Request { state, beat, budget, elapsed, initial })

@@ -1,6 +1,8 @@
 //! A* with reopening (Hart, Nilsson, Raphael 1968), eager as in Fast Downward.
 //!
 //! Requires an admissible heuristic. Guarantees that the plan found has least cost.
+//! It is an [`Engine`]: it can be advanced by slices of work, and it leaves out what cannot be
+//! cheaper than the best plan that others have found.
 //! A state is evaluated once, when it is generated first; before it is expanded the heuristic may
 //! raise its value, drop it, or ask for a new beginning.
 //! It is reopened when it is reached at lower cost.
@@ -17,12 +19,14 @@ use super::open_list::OpenList;
 use super::progression::Progression;
 use super::registry::{StateId, StateRegistry, hash_words};
 use super::{Config, Outcome, SearchResult, Statistics, Stop};
-use crate::heuristic::{Estimate, Heuristic, Verdict, Visit};
+use crate::engine::{Bounds, Engine, Progress};
+use crate::heuristic::{Estimate, Heuristic, Verdict, Visit, Why};
 use crate::plan::Plan;
 use crate::task::{
     Cost, OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task, Value, WordCondition,
     WordEffect,
 };
+use crate::work::{self, Budget, Work};
 
 /// Searches for an optimal plan.
 pub fn astar<H>(task: &Task, heuristic: &mut H, config: Config) -> SearchResult
@@ -34,6 +38,34 @@ where
     SearchResult { outcome, statistics: search.statistics }
 }
 
+impl<H: Heuristic> Engine for Search<'_, H> {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn advance(&mut self, bounds: &mut Bounds, budget: &mut Budget) -> Progress {
+        if let Some(ended) = self.ended {
+            return ended;
+        }
+        let before = self.work();
+        self.below = bounds.upper().unwrap_or(Cost::MAX);
+        let until = before.saturating_add(budget.left());
+        let progress = self.search(bounds, until).unwrap_or_else(Progress::Stopped);
+        budget.spend(self.work().saturating_sub(before));
+        self.update_statistics();
+        if progress != Progress::Going {
+            self.ended = Some(progress);
+            // States and nodes are what a certificate lists; the open list is not needed any more.
+            self.open = OpenList::new();
+        }
+        progress
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.registry.bytes() + self.nodes.bytes() + self.open.bytes()
+    }
+}
+
 /// What the search knows of an operator, packed for one pass over memory.
 #[derive(Clone, Copy)]
 struct PackedOperator {
@@ -43,10 +75,14 @@ struct PackedOperator {
 }
 
 /// A search and what it knows.
-pub struct Search<'a, 'c, H: ?Sized> {
-    pub(super) task: &'a Task,
-    pub(super) heuristic: &'a mut H,
-    config: Config<'c>,
+pub struct Search<'t, H> {
+    pub(super) task: &'t Task,
+    pub(super) heuristic: H,
+    config: Config<'t>,
+    /// Why it cannot be advanced any more.
+    ended: Option<Progress>,
+    /// Only states below this f value matter: the cost of the best plan that is known.
+    below: Cost,
 
     pub(super) packer: StatePacker,
     generator: SuccessorGenerator,
@@ -83,9 +119,12 @@ pub(super) struct Batch {
 
 const INITIAL: StateId = StateId(0);
 
-impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
+/// Who shows what A* shows.
+const NAME: &str = "astar";
+
+impl<'t, H: Heuristic> Search<'t, H> {
     /// A search that has not begun.
-    pub fn new(task: &'a Task, heuristic: &'a mut H, config: Config<'c>) -> Search<'a, 'c, H> {
+    pub fn new(task: &'t Task, heuristic: H, config: Config<'t>) -> Search<'t, H> {
         let packer = StatePacker::new(task);
         let mut effects = Vec::new();
         let mut operators = Vec::with_capacity(task.operators.len());
@@ -99,6 +138,8 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             task,
             heuristic,
             config,
+            ended: None,
+            below: Cost::MAX,
             generator: SuccessorGenerator::new(task, &packer),
             operators,
             effects,
@@ -120,13 +161,16 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         }
     }
 
-    /// Searches; to be called once.
+    /// Searches alone and to the end; to be called once.
     pub fn run(&mut self) -> Outcome {
-        let outcome = self.search().unwrap_or_else(Outcome::Stopped);
-        // The open list is not needed any more, but states and nodes are what a certificate lists.
-        self.update_statistics();
-        self.open = OpenList::new();
-        outcome
+        let mut bounds = Bounds::new();
+        match self.advance(&mut bounds, &mut Budget::unlimited()) {
+            Progress::Stopped(stop) => Outcome::Stopped(stop),
+            Progress::Going | Progress::Finished => match bounds.plan() {
+                Some(plan) => Outcome::Solved(plan.clone()),
+                None => Outcome::Unsolvable,
+            },
+        }
     }
 
     /// Figures of the search so far.
@@ -134,12 +178,28 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         &self.statistics
     }
 
-    fn search(&mut self) -> Result<Outcome, Stop> {
-        self.begin()?;
-        while let Some((f, h, id)) = self.open.pop() {
+    /// The work done so far, by the search and its heuristic.
+    fn work(&self) -> Work {
+        self.heuristic.work().unwrap_or(self.statistics.evaluated * work::STATE)
+    }
+
+    /// Searches until the bounds meet or so much work has been done in all.
+    fn search(&mut self, bounds: &mut Bounds, until: Work) -> Result<Progress, Stop> {
+        if self.registry.is_empty() {
+            self.begin(Why::First)?;
+        }
+        while self.work() < until {
+            let Some((f, h, id)) = self.open.pop() else {
+                bounds.exhaust(NAME);
+                return Ok(Progress::Finished);
+            };
             self.prefetch_next();
             if self.nodes.is_closed(id) {
                 continue;
+            }
+            if f >= self.below {
+                bounds.exhaust(NAME);
+                return Ok(Progress::Finished);
             }
             self.batch.parent.copy_from_slice(self.registry.state(id));
             self.packer.unpack(&self.batch.parent, &mut self.batch.values);
@@ -152,27 +212,28 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
                     self.nodes.set_h(id, Estimate::DeadEnd);
                     continue;
                 }
-                Verdict::Restart => {
+                Verdict::Restart(why) => {
                     self.statistics.restarts += 1;
-                    self.begin()?;
+                    self.begin(why)?;
                     continue;
                 }
             }
-            self.raise_lower_bound(f);
+            self.raise_lower_bound(f, bounds);
             self.nodes.close(id);
             self.statistics.expanded += 1;
             if self.goal.iter().all(|condition| condition.holds(&self.batch.parent)) {
                 let operators = self.nodes.path_to(id, INITIAL);
-                return Ok(Outcome::Solved(Plan { operators, cost: self.nodes.g(id) }));
+                bounds.offer(Plan { operators, cost: self.nodes.g(id) }, NAME);
+                return Ok(Progress::Finished);
             }
             self.expand(id)?;
         }
-        Ok(Outcome::Unsolvable)
+        Ok(Progress::Going)
     }
 
     /// Forgets all states, if there are any, and opens the initial one.
     #[cold]
-    fn begin(&mut self) -> Result<(), Stop> {
+    fn begin(&mut self, why: Why) -> Result<(), Stop> {
         self.registry = StateRegistry::new(self.packer.words(), self.packer.key_words());
         self.nodes = SearchNodes::new();
         self.open = OpenList::new();
@@ -182,12 +243,12 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             self.registry.insert(hash_words(&packed[..self.packer.key_words()]), &packed);
         debug_assert_eq!(inserted, Some((INITIAL, true)));
         self.nodes.push(INITIAL);
-        self.heuristic.begin(&self.task.initial);
+        self.heuristic.begin(&self.task.initial, why);
         self.nodes.set_visited(INITIAL);
         self.nodes.open(INITIAL, INITIAL, OpId(0), 0);
         if let Estimate::AtLeast(h) = self.evaluate(INITIAL, &self.task.initial)? {
             self.statistics.initial_h = Some(h);
-            self.open.push(h, h, INITIAL);
+            self.open(h, h, INITIAL);
         }
         Ok(())
     }
@@ -222,14 +283,23 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         self.nodes.set_h(id, Estimate::AtLeast(h));
         let new_f = self.nodes.g(id).saturating_add(h);
         if new_f > f {
-            self.open.push(new_f, h, id);
+            self.open(new_f, h, id);
         }
         new_f > f
     }
 
+    /// Puts a state into the open list, unless no plan through it would be a better one.
     #[inline]
-    fn raise_lower_bound(&mut self, f: Cost) {
+    fn open(&mut self, f: Cost, h: Cost, id: StateId) {
+        if f < self.below {
+            self.open.push(f, h, id);
+        }
+    }
+
+    #[inline]
+    fn raise_lower_bound(&mut self, f: Cost, bounds: &mut Bounds) {
         if f > self.statistics.lower_bound {
+            bounds.raise(f, NAME);
             self.statistics.lower_bound = f;
             self.statistics.expanded_until_last_jump = self.statistics.expanded;
         }
@@ -340,7 +410,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
             self.statistics.reopened += 1;
         }
         self.nodes.open(id, parent, op, g);
-        self.open.push(g.saturating_add(h), h, id);
+        self.open(g.saturating_add(h), h, id);
     }
 
     /// A new state was reached: evaluate it.
@@ -356,7 +426,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
         self.nodes.push(id);
         self.nodes.open(id, parent, op, g);
         if let Estimate::AtLeast(h) = self.evaluate(id, values)? {
-            self.open.push(g.saturating_add(h), h, id);
+            self.open(g.saturating_add(h), h, id);
         }
         Ok(())
     }
@@ -379,7 +449,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
     #[cold]
     fn check_limits(&mut self) -> Result<(), Stop> {
         self.update_statistics();
-        if let Some(progress) = &mut self.config.progress {
+        if let Some(progress) = &self.config.progress {
             progress(&self.statistics);
         }
         self.reached_limit()
@@ -402,8 +472,7 @@ impl<'a, 'c, H: Heuristic + ?Sized> Search<'a, 'c, H> {
 
     pub(super) fn update_statistics(&mut self) {
         self.statistics.registered = self.registry.len() as u64;
-        self.statistics.memory_bytes =
-            self.registry.bytes() + self.nodes.bytes() + self.open.bytes();
+        self.statistics.memory_bytes = self.memory_bytes();
         self.statistics.time = self.started.elapsed();
         self.statistics.heuristic = self.heuristic.statistics();
     }

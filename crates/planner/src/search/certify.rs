@@ -50,7 +50,7 @@ const SKIPPED: u32 = u32::MAX;
 /// The state is to be listed.
 const NEEDED: u32 = u32::MAX - 1;
 
-impl<H: Heuristic + ?Sized> Search<'_, '_, H> {
+impl<H: Heuristic> Search<'_, H> {
     /// Writes a certificate of what this search found.
     ///
     /// # Panics

@@ -26,13 +26,16 @@ use crate::heuristic::HeuristicStatistics;
 use crate::plan::Plan;
 use crate::task::Cost;
 
+/// Who is told the statistics so far.
+pub type OnProgress<'a> = Box<dyn Fn(&Statistics) + 'a>;
+
 /// How to search.
 #[derive(Default)]
 pub struct Config<'a> {
     /// When to stop early.
     pub limits: Limits<'a>,
     /// Called with the statistics so far, about every millisecond.
-    pub progress: Option<&'a mut dyn FnMut(&Statistics)>,
+    pub progress: Option<OnProgress<'a>>,
 }
 
 /// What a search found.

@@ -5,7 +5,7 @@ use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::{Blind, Estimate, EveryState, HMax, Heuristic, LmCut, Maximum};
 use planner::heuristic::{Stored, StoredConfig};
 use planner::partition::{
-    Lagrangian, LagrangianConfig, Ocp, Saturated, Uniform, ZeroOneConfig, zero_one_partitionings,
+    Ascent, AscentConfig, Ocp, Saturated, StepRule, Uniform, ZeroOneConfig, zero_one_partitionings,
 };
 use planner::search::{Config, Outcome, astar};
 use planner::task::{Task, Variable};
@@ -26,7 +26,7 @@ fn heuristics(task: &Task, size: usize) -> Vec<(&'static str, Box<dyn Heuristic>
     let config = ZeroOneConfig { samples: 5, patience: 2, ..ZeroOneConfig::default() };
     let zero_one = zero_one_partitionings(task, &abstractions, &config);
     let saturated = Saturated::new(&abstractions);
-    let lagrangian = Lagrangian::new(&abstractions, LagrangianConfig::default());
+    let ascent = Ascent::new(&abstractions, AscentConfig::stored(StepRule::PLAIN));
     vec![
         ("blind", Box::new(Blind::new(task))),
         ("hmax", Box::new(HMax::new(task))),
@@ -35,7 +35,7 @@ fn heuristics(task: &Task, size: usize) -> Vec<(&'static str, Box<dyn Heuristic>
         ("gzocp", Box::new(Maximum::new(abstractions.clone(), &zero_one))),
         ("scp", Box::new(EveryState::new(saturated.clone()))),
         ("ocp", Box::new(EveryState::new(Ocp::new(&abstractions)))),
-        ("lagrangian", Box::new(EveryState::new(lagrangian))),
+        ("ascent", Box::new(EveryState::new(ascent))),
         ("stored", Box::new(Stored::new(saturated, StoredConfig::default()))),
     ]
 }

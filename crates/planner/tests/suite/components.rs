@@ -8,9 +8,9 @@ use planner::abstraction::{
     cartesian_abstractions, cut_abstractions, interesting_patterns, landmark_abstractions,
     projections_within,
 };
-use planner::heuristic::{Estimate, EveryState, Heuristic, LmCut, Stored, StoredConfig};
+use planner::heuristic::{Estimate, EveryState, Heuristic, LmCut, Stored, StoredConfig, Why};
 use planner::partition::{
-    Lagrangian, LagrangianConfig, Ocp, PartitionScratch, Partitioner, Saturated, Saturator, Start,
+    Ascent, AscentConfig, Ocp, PartitionScratch, Partitioner, Saturated, Saturator, Start,
     StepRule, Uniform, saturate,
 };
 use planner::pddl::{Source, parse_domain, parse_problem};
@@ -187,16 +187,16 @@ proptest! {
         let task = random_task(seed);
         let space = StateSpace::new(&task);
         for abstractions in mixtures(&task) {
-            let config = LagrangianConfig { steps: 10, ..LagrangianConfig::default() };
+            let config = AscentConfig { steps: 10, ..AscentConfig::stored(StepRule::PLAIN) };
             let (rule, start) = (StepRule::trained(), Start::Saturated);
-            let saturated = LagrangianConfig { rule, start, steps: 40, ..config.clone() };
+            let saturated = AscentConfig { rule, start, steps: 40, ..config.clone() };
             let partitioners: [Box<dyn Partitioner>; 6] = [
                 Box::new(Uniform::new(&abstractions)),
                 Box::new(Saturated::new(&abstractions)),
                 Box::new(Saturated::new(&abstractions).with_saturator(Saturator::Perimeter)),
                 Box::new(Ocp::new(&abstractions)),
-                Box::new(Lagrangian::new(&abstractions, config)),
-                Box::new(Lagrangian::new(&abstractions, saturated)),
+                Box::new(Ascent::new(&abstractions, config)),
+                Box::new(Ascent::new(&abstractions, saturated)),
             ];
             let scratch = &mut PartitionScratch::default();
             for mut partitioner in partitioners {
@@ -216,7 +216,7 @@ proptest! {
                 }
             }
             let mut stored = Stored::new(Saturated::new(&abstractions), StoredConfig::default());
-            stored.begin(&task.initial);
+            stored.begin(&task.initial, Why::First);
             for (state, h_star) in space.reachable() {
                 check_admissible(stored.evaluate(state), h_star)?;
             }

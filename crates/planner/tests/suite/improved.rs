@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::permuted::Permuted;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::{
-    CostPartitioning, Improved, ImprovedConfig, Ocp, OcpConfig, PartitionScratch, Partitioner,
+    Ascent, AscentConfig, CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner,
     Saturated, Saturator, ScaledCost, StepRule,
 };
 use planner::task::{Task, Value};
@@ -20,8 +20,11 @@ fn abstractions(task: &Task) -> Arc<Abstractions> {
     Abstractions::new(task, &interesting_patterns(task, 2, &PatternLimits::default()))
 }
 
-fn improved(abstractions: &Arc<Abstractions>, rule: StepRule, steps: usize) -> Improved {
-    Improved::new(abstractions, ImprovedConfig { steps, rule, ..ImprovedConfig::default() })
+fn improved(abstractions: &Arc<Abstractions>, rule: StepRule, steps: usize) -> Ascent {
+    Ascent::new(
+        abstractions,
+        AscentConfig { steps, rule, ..AscentConfig::every_state(StepRule::PLAIN) },
+    )
 }
 
 fn rules() -> [StepRule; 2] {

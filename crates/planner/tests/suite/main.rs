@@ -18,6 +18,8 @@ mod projections;
 mod scorpion;
 mod scorpion_ocp;
 mod search;
+mod slices;
+mod stages;
 mod start_over;
 mod translate_sizes;
 mod validate;

@@ -1,4 +1,4 @@
-//! Optimal and Lagrangian cost partitioning against the textbook linear program, on random tasks.
+//! Optimal cost partitioning and ascent against the textbook linear program, on random tasks.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
@@ -7,9 +7,8 @@ use std::sync::Arc;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::heuristic::Estimate;
 use planner::partition::{
-    Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp, OcpConfig, PartitionScratch,
-    Partitioner, Request, Saturated, Start, StepRule, Uniform, ZeroOneConfig,
-    zero_one_partitionings,
+    Ascent, AscentConfig, Ocp, OcpConfig, PartitionScratch, Partitioner, Request, Saturated,
+    StepRule, Uniform, ZeroOneConfig, zero_one_partitionings,
 };
 use planner::task::{Cost, Task, Value};
 use planner::testing::{StateSpace, random_task, rng};
@@ -140,13 +139,12 @@ proptest! {
         let task = random_task(seed);
         let abstractions = abstractions(&task);
         let mut ocp = Ocp::new(&abstractions);
-        let cold =
-            LagrangianConfig { steps: 60, start: Start::Uniform, ..LagrangianConfig::default() };
+        let each = AscentConfig { steps: 60, ..AscentConfig::every_state(StepRule::PLAIN) };
         let mut others: [Box<dyn Partitioner>; 4] = [
             Box::new(Uniform::new(&abstractions)),
             Box::new(Saturated::new(&abstractions)),
-            Box::new(Lagrangian::new(&abstractions, LagrangianConfig::default())),
-            Box::new(Lagrangian::new(&abstractions, cold)),
+            Box::new(Ascent::new(&abstractions, AscentConfig::stored(StepRule::PLAIN))),
+            Box::new(Ascent::new(&abstractions, each)),
         ];
         let config = ZeroOneConfig { samples: 20, patience: 3, ..ZeroOneConfig::default() };
         let zero_one = zero_one_partitionings(&task, &abstractions, &config);
@@ -168,7 +166,7 @@ proptest! {
     fn the_ascent_encloses_the_optimum(seed: u64) {
         let task = random_task(seed);
         let abstractions = abstractions(&task);
-        let mut ascent = Lagrangian::new(&abstractions, LagrangianConfig::default());
+        let mut ascent = Ascent::new(&abstractions, AscentConfig::stored(StepRule::PLAIN));
         for (state, _) in some_states(&task, &abstractions, seed) {
             let optimum = linear_program(&abstractions, &state);
             let h = value(&mut ascent, &state);
@@ -204,8 +202,8 @@ proptest! {
             4 => f32::MAX,
             _ => rng.random_range(0.0..1.0),
         };
-        let config = ImprovedConfig { rule: StepRule::trained(), ..ImprovedConfig::default() };
-        let mut ascent = Improved::new(&abstractions, config);
+        let config = AscentConfig { rule: StepRule::trained(), ..AscentConfig::every_state(StepRule::PLAIN) };
+        let mut ascent = Ascent::new(&abstractions, config);
         for (state, h_star) in some_states(&task, &abstractions, seed) {
             let weights: Vec<f32> = (0..abstractions.num_pairs()).map(|_| weight()).collect();
             let (state, budget) = (&state[..], &mut Budget::unlimited());

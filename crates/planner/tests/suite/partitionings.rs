@@ -6,12 +6,12 @@ use planner::abstraction::{
 };
 use planner::heuristic::{
     Estimate, EveryState, Heuristic, LmCut, Maximum, ScheduleConfig, Stored, StoredConfig, Verdict,
-    Visit,
+    Visit, Why,
 };
 use planner::partition::{
-    CostPartitioning, GoalDistances, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp,
-    PartitionError, PartitionScratch, Partitioner, Portfolio, PortfolioConfig, Request, Saturated,
-    StepRule, Uniform, ZeroOneConfig, saturate, zero_one_partitionings,
+    Ascent, AscentConfig, CostPartitioning, GoalDistances, Ocp, PartitionError, PartitionScratch,
+    Partitioner, Portfolio, Request, Saturated, Start, StepRule, Uniform, ZeroOneConfig, saturate,
+    zero_one_partitionings,
 };
 use planner::task::{Cost, OpId, Task};
 use planner::testing::{StateSpace, random_task, rng};
@@ -72,17 +72,18 @@ fn zero_one(task: &Task, abstractions: &Arc<Abstractions>) -> Vec<CostPartitioni
 /// One of each kind that makes partitionings for states.
 fn partitioners(abstractions: &Arc<Abstractions>) -> [Box<dyn Partitioner>; 7] {
     let scp = Saturated::new(abstractions);
-    let ascent = Lagrangian::new(
+    let ascent = Ascent::new(
         abstractions,
-        LagrangianConfig { steps: 20, max_bytes: 4096, ..LagrangianConfig::default() },
+        AscentConfig { steps: 20, max_bytes: 4096, ..AscentConfig::stored(StepRule::PLAIN) },
     );
     let improved = |rule| {
-        let sparing = rule != StepRule::PLAIN;
-        Improved::new(abstractions, ImprovedConfig { steps: 10, rule, max_bytes: 4096, sparing })
+        let start = match rule == StepRule::PLAIN {
+            true => Start::Saturated,
+            false => Start::SaturatedSparing,
+        };
+        Ascent::new(abstractions, AscentConfig { start, steps: 10, rule, max_bytes: 4096 })
     };
-    let both = Portfolio::new(abstractions, PortfolioConfig::default())
-        .with(scp.clone())
-        .with(ascent.clone());
+    let both = Portfolio::new(abstractions).with(scp.clone()).with(ascent.clone());
     [
         Box::new(Uniform::new(abstractions)),
         Box::new(scp.clone()),
@@ -304,11 +305,11 @@ proptest! {
                 let Estimate::AtLeast(h) = estimate else { continue };
                 let visit = Visit { state, h, number: 0, again: false };
                 match heuristic.before_expansion(visit) {
-                    Verdict::Keep | Verdict::Restart => {}
+                    Verdict::Keep | Verdict::Restart(_) => {}
                     Verdict::Raised(h) => check_admissible(Estimate::AtLeast(h), h_star)?,
                     Verdict::DeadEnd => check_admissible(Estimate::DeadEnd, h_star)?,
                 }
-                heuristic.begin(state);
+                heuristic.begin(state, Why::First);
                 check_admissible(heuristic.evaluate(state), h_star)?;
             }
         }
@@ -328,7 +329,7 @@ proptest! {
             let mut kept: Vec<GoalDistances> = Vec::new();
             let states = space.reachable().map(|(state, _)| state);
             for state in states.filter(|s| !abstractions.is_dead_end(s)).take(20) {
-                stored.begin(state);
+                stored.begin(state, Why::First);
                 if stored.statistics().partitions > kept.len() {
                     let made = made.take().expect("something is stored");
                     let order = abstractions.ids().collect::<Vec<_>>().into_iter().rev();

@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use std::cell::Cell;
+
 use planner::heuristic::{Blind, Estimate, Heuristic, Verdict, Visit};
 use planner::plan::Plan;
 use planner::search::{Config, Limits, Outcome, SearchResult, Stop, astar};
@@ -234,14 +236,14 @@ fn slow_heuristics_do_not_delay_the_end() {
 #[test]
 fn progress_is_reported() {
     let task = switches(16);
-    let mut last = 0;
-    let mut progress = |statistics: &planner::search::Statistics| {
-        assert!(statistics.expanded >= last);
-        last = statistics.expanded;
+    let last = Cell::new(0);
+    let progress = |statistics: &planner::search::Statistics| {
+        assert!(statistics.expanded >= last.get());
+        last.set(statistics.expanded);
     };
-    let config = Config { progress: Some(&mut progress), ..Config::default() };
+    let config = Config { progress: Some(Box::new(progress)), ..Config::default() };
     let result = astar(&task, &mut Blind::new(&task), config);
     assert_eq!(cost(&result), None);
     assert_eq!(result.statistics.expanded, 1 << 16);
-    assert!(last > 1000);
+    assert!(last.get() > 1000);
 }

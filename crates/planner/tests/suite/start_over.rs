@@ -3,11 +3,10 @@
 use std::cell::Cell;
 
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::heuristic::{
-    Blind, Estimate, Heuristic, ScheduleConfig, Staged, Stored, StoredConfig, Verdict, Visit,
-};
+use planner::heuristic::{Blind, Estimate, Heuristic, Stored, StoredConfig, Verdict, Visit, Why};
 use planner::partition::Saturated;
 use planner::search::{Config, Outcome, astar};
+use planner::strategy::Stages;
 use planner::task::{Cost, Task, Value};
 use planner::testing::random_task;
 
@@ -41,7 +40,7 @@ impl Heuristic for Restless {
             return Verdict::Keep;
         }
         self.restarts += 1;
-        Verdict::Restart
+        Verdict::Restart(Why::First)
     }
 }
 
@@ -59,19 +58,18 @@ fn a_search_that_begins_again_finds_the_same_cost() {
         let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
         let abstractions = Abstractions::new(&task, &patterns);
         let scp = Saturated::new(&abstractions);
-        let schedule = ScheduleConfig { dive_after: 0, ..ScheduleConfig::default() };
-        let config = StoredConfig { schedule, ..StoredConfig::default() };
-        let mut diving = Stored::new(scp, config);
+        let mut diving = Stages::new(Stored::new(scp, StoredConfig::default())).with_patience(0);
         assert_eq!(cost(&task, &mut diving), expected, "task {seed}, with a dive");
 
         // A store that is handed over after a little work.
         let first = Stored::new(Saturated::new(&abstractions), StoredConfig::default());
         let second = &staged;
-        let go_on = move |first: Stored<Saturated>| -> Box<dyn Heuristic> {
+        let grow = move |first: &Stored<Saturated>| {
             second.set(second.get() + 1);
-            Box::new(first)
+            let again = Saturated::new(first.abstractions());
+            Some(Stored::new(again, StoredConfig::default()))
         };
-        let mut staged = Staged::new(first, 1000, Box::new(go_on));
+        let mut staged = Stages::new(first).with_patience(1000).growing(Box::new(grow));
         assert_eq!(cost(&task, &mut staged), expected, "task {seed}, in stages");
     }
     assert!(restarts > 100, "only {restarts} searches began again");

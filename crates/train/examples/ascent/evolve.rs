@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use planner::partition::{CostPartitioning, Improved, StepRule};
+use planner::partition::{Ascent, CostPartitioning, StepRule};
 use planner::task::Value;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -25,7 +25,7 @@ pub(crate) struct Case {
 /// The states of one task.
 pub(crate) struct Ground {
     pub(crate) fold: usize,
-    pub(crate) climber: Improved,
+    pub(crate) climber: Ascent,
     pub(crate) cases: Vec<Case>,
 }
 

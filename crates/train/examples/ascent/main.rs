@@ -22,7 +22,7 @@ use std::path::Path;
 
 use evolve::{Case, Evolution, Ground};
 use planner::partition::{
-    CostPartitioning, Improved, ImprovedConfig, PartitionScratch, Partitioner, Request, Saturated,
+    Ascent, AscentConfig, CostPartitioning, PartitionScratch, Partitioner, Request, Saturated,
     Saturator, StepRule,
 };
 use planner::task::Value;
@@ -86,8 +86,8 @@ fn grounds(instances: &[Instance]) -> Vec<Ground> {
     let mut scratch = PartitionScratch::default();
     let mut grounds = Vec::new();
     for instance in instances {
-        let config = ImprovedConfig { steps: JUDGED, ..ImprovedConfig::default() };
-        let mut climber = Improved::new(&instance.abstractions, config);
+        let config = AscentConfig { steps: JUDGED, ..AscentConfig::every_state(StepRule::PLAIN) };
+        let mut climber = Ascent::new(&instance.abstractions, config);
         let mut saturated =
             Saturated::new(&instance.abstractions).with_saturator(Saturator::Perimeter);
         let case = |labelled: &Labelled| {

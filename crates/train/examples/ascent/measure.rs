@@ -12,8 +12,7 @@ use lcp::predict::{Predictor, Softmax};
 use lcp::self_training::{SelfTraining, train};
 use lcp::wl::Vocabulary;
 use planner::partition::{
-    Improved, ImprovedConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator,
-    StepRule,
+    Ascent, AscentConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator, StepRule,
 };
 use planner::work::{Budget, SECOND};
 use serde::{Deserialize, Serialize};
@@ -92,13 +91,13 @@ fn partitioners(
 ) -> Vec<(usize, Box<dyn Partitioner>)> {
     let Instance { task, abstractions, .. } = instance;
     let improved = |steps: usize, rule: &StepRule| -> (usize, Box<dyn Partitioner>) {
-        let (rule, usual) = (rule.clone(), ImprovedConfig::default());
-        let config = ImprovedConfig { steps, rule, max_bytes: MEMORY, ..usual };
-        (steps, Box::new(Improved::new(abstractions, config)))
+        let (rule, usual) = (rule.clone(), AscentConfig::every_state(StepRule::PLAIN));
+        let config = AscentConfig { steps, rule, max_bytes: MEMORY, ..usual };
+        (steps, Box::new(Ascent::new(abstractions, config)))
     };
     let learned = |steps: usize, predictor: Predictor| -> (usize, Box<dyn Partitioner>) {
         let rule = rule.cloned().unwrap_or(StepRule::PLAIN);
-        (steps, Box::new(Learned::with_rule(predictor, steps, rule, MEMORY)))
+        (steps, Box::new(Learned::new(predictor, rule, steps, MEMORY)))
     };
     let of_model = |model: &Model, softmax: Softmax| {
         Predictor::new(task, abstractions, model, softmax, MEMORY)
@@ -147,7 +146,7 @@ fn self_trained(instance: &Instance) -> (Arc<Vocabulary>, Weights) {
     let Instance { task, abstractions, .. } = instance;
     let mut settings = SelfTraining::default();
     settings.fit(abstractions);
-    let trained = train(task, abstractions, None, &settings, &mut Budget::new(5 * SECOND));
+    let trained = train(task, abstractions, &settings, &mut Budget::new(5 * SECOND));
     (trained.vocabulary, trained.weights)
 }
 

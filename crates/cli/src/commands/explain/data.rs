@@ -175,8 +175,7 @@ fn described(name: &'static str) -> Partitioning {
     let text = match name {
         "uniform" => "equal shares for all components where an operator matters",
         "scp" => "one component after the other takes what it needs",
-        "scp+ascent" => "improves the saturated split by a few steps of ascent",
-        "lagrangian" => "climbs from the saturated split towards the optimal one",
+        "ascent" => "improves the saturated split by a few steps of ascent",
         "lcp" => "what was learned splits the costs",
         _ => "no split of the costs among these components gives more",
     };

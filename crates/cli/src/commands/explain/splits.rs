@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use planner::abstraction::{Abstractions, INFINITY};
 use planner::partition::{
-    Bounds, CostPartitioning, Improved, ImprovedConfig, Lagrangian, LagrangianConfig, Ocp,
-    OcpConfig, PartitionScratch, Partitioner, Request, Saturated, ScaledCost, Start, Uniform,
+    Ascent, AscentConfig, Bounds, CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner,
+    Request, Saturated, ScaledCost, StepRule, Uniform,
 };
+use planner::strategy::MemoryPlan;
 use planner::task::{Task, Value};
 use planner::work::Budget;
 
-use crate::setup::heuristic::{Resources, partitioner_bytes};
+use crate::setup::heuristic::Resources;
 use crate::setup::learned::LearnedArgs;
 
 /// Optimal to within this share.
@@ -97,19 +98,17 @@ impl Partitioners {
         learned: &LearnedArgs,
         left: &Resources,
     ) -> anyhow::Result<Partitioners> {
-        let max_bytes = partitioner_bytes(left.memory_bytes) / 2;
-        let start = Start::Saturated;
-        let config = LagrangianConfig { start, max_bytes, ..LagrangianConfig::default() };
-        let improved = ImprovedConfig { max_bytes, ..ImprovedConfig::default() };
+        let memory = MemoryPlan::new(left.memory_bytes);
+        let max_bytes = memory.partitioner / 2;
+        let ascent = AscentConfig { max_bytes, ..AscentConfig::every_state(StepRule::trained()) };
         let mut others: Vec<Box<dyn Partitioner>> = vec![
             Box::new(Uniform::new(abstractions)),
             Box::new(Saturated::new(abstractions)),
-            Box::new(Improved::new(abstractions, improved)),
-            Box::new(Lagrangian::new(abstractions, config)),
+            Box::new(Ascent::new(abstractions, ascent)),
         ];
         let only_patterns = abstractions.components().iter().all(|c| c.pattern().is_some());
-        if only_patterns && !abstractions.is_empty() {
-            others.push(learned.partitioner(task, abstractions, left, false)?);
+        if only_patterns && !abstractions.is_empty() && learned.has_model(task) {
+            others.push(Box::new(learned.partitioner(task, abstractions, left, &memory, 0)?));
         }
         // The optimum itself: a search is content when rounding up makes no difference any more.
         let ocp = Ocp::with_config(abstractions, OcpConfig { gap: Some(GAP), max_bytes });

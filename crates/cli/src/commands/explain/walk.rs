@@ -11,10 +11,10 @@
 use std::time::{Duration, Instant};
 
 use planner::abstraction::{Abstractions, ComponentId};
-use planner::heuristic::Heuristic;
 use planner::partition::Bounds;
 use planner::plan::Plan;
-use planner::search::{self, Limits, Outcome, Statistics};
+use planner::search::{Limits, Outcome};
+use planner::strategy::{self, Config, Event, Source};
 use planner::task::{Cost, OpId, Task, Value};
 use planner::work::Budget;
 
@@ -43,19 +43,24 @@ pub(super) enum Found {
 }
 
 /// Looks for an optimal plan, with a part of the time and memory.
-pub(super) fn find_plan(task: &Task, heuristic: &mut dyn Heuristic, run: &Run) -> Found {
-    run.enter(Phase::Search);
+pub(super) fn find_plan(task: &Task, components: Option<Vec<Source>>, run: &Run) -> Found {
     let deadline = run.deadline_at(SEARCH_SHARE).unwrap_or_else(|| Instant::now() + USUAL);
     let limits = run.limits();
     let memory_bytes = limits.memory_bytes.map(|bytes| bytes / 2);
     let limits = Limits { deadline: Some(deadline), memory_bytes, ..limits };
-    let mut progress = |statistics: &Statistics| run.progress(statistics);
-    let config = search::Config { limits, progress: Some(&mut progress) };
-    let result = search::astar(task, heuristic, config);
-    match result.outcome {
+    let memory_bytes = run.resources().beside(task).memory_bytes;
+    let config = Config { limits, memory_bytes, components, ..Config::default() };
+    let events = |event: Event<'_>| match event {
+        Event::Preparing => {}
+        Event::Note(text) => eprintln!("{text}"),
+        Event::Searching => run.enter(Phase::Search),
+        Event::Search(statistics) => run.progress(statistics),
+    };
+    let solution = strategy::solve(task, config, &events);
+    match solution.outcome {
         Outcome::Solved(plan) => Found::Plan(plan),
         Outcome::Unsolvable => Found::Unsolvable,
-        Outcome::Stopped(_) => Found::Nothing(result.statistics.lower_bound),
+        Outcome::Stopped(_) => Found::Nothing(solution.bounds.lower()),
     }
 }
 

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use super::master::{self, MasterSolution, Path};
 use crate::abstraction::{Abstractions, ComponentId};
 use crate::estimate::Estimate;
-use crate::partition::ascent::{Ascent, Bounds, StepRule};
+use crate::partition::ascent::{Bounds, Climb, StepRule};
 use crate::partition::{CostPartitioning, MEMORY_LIMIT, PartitionScratch, Partitioner, Request};
 use crate::task::{Cost, Value};
 use crate::work::Budget;
@@ -77,7 +77,7 @@ pub struct OcpStatistics {
 #[derive(Clone, Debug)]
 pub struct Ocp {
     config: OcpConfig,
-    ascent: Ascent,
+    ascent: Climb,
     scratch: PartitionScratch,
     /// By component and abstract state: paths that were worth having.
     known: Vec<FxHashMap<u32, Known>>,
@@ -124,7 +124,7 @@ impl Ocp {
 
     /// Partitionings as exact as the configuration says.
     pub fn with_config(abstractions: &Arc<Abstractions>, config: OcpConfig) -> Ocp {
-        let ascent = Ascent::new(abstractions, config.max_bytes / 2);
+        let ascent = Climb::new(abstractions, config.max_bytes / 2);
         let classes = Rc::clone(ascent.classes());
         Ocp {
             config,

@@ -1,7 +1,7 @@
 //! What a learned rule sees of a slot before a step: ratios of uses, shares and lengths.
 
-use super::step::FEATURES;
-use super::{Ascent, Slot, Tour, live_slots};
+use super::{Climb, Slot, Tour, live_slots};
+use crate::partition::ascent::step::FEATURES;
 
 /// What a learned rule sees of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct View {
     per_rival: f64,
 }
 
-impl Ascent {
+impl Climb {
     /// What a learned rule sees of classes and of paths.
     pub(super) fn look_around(&mut self, touched: &[u32]) {
         let (clock, per_clock) = (self.clock, 1.0 / self.clock);

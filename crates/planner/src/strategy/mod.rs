@@ -1,0 +1,132 @@
+//! The strategy: what is built first, who works when, and when a run ends.
+//!
+//! This is the one place where that is decided; whoever wants to change what the planner does by
+//! default begins here.
+//! [`solve`] is the whole of it; its steps are in the other files: how memory is divided
+//! (memory.rs), which components a run begins with (components.rs), who divides costs among them
+//! (bound.rs), what follows when that does not suffice (stages.rs, collections.rs), and who works
+//! next (turns.rs).
+//! Nothing here can make a result wrong: bounds are checked cost partitionings, and a result is
+//! given out only when a lower bound meets the cost of a plan.
+//!
+//! ```
+//! use planner::strategy::{self, Config};
+//! use planner::search::Outcome;
+//! # use planner::{pddl, translate};
+//! # let domain = include_str!("../../../../examples/courier/domain.pddl");
+//! # let problem = include_str!("../../../../examples/courier/two-parcels.pddl");
+//! # let domain = pddl::parse_domain(pddl::Source::new("domain.pddl", domain.as_bytes()))?;
+//! # let problem = pddl::parse_problem(pddl::Source::new("p.pddl", problem.as_bytes()), &domain)?;
+//! # let task = translate::translate(&domain, &problem, &translate::TranslateOptions::default())?;
+//! let solution = strategy::solve(&task, Config::default(), &|_| {});
+//! let Outcome::Solved(plan) = &solution.outcome else { panic!("there is a plan") };
+//! assert_eq!(plan.cost, 70);
+//! assert_eq!(solution.bounds.lower(), 70);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bound;
+mod collections;
+mod components;
+mod memory;
+mod stages;
+mod turns;
+mod without;
+
+pub use crate::engine::{Bounds, Engine, Progress};
+pub use bound::{first_components, growing, later_bound, stages, stored_config, usual_bound};
+pub use collections::Worth;
+pub use components::{Source, components};
+pub use memory::MemoryPlan;
+pub use stages::{Grow, PATIENCE, Stages};
+pub use without::{Feature, Without};
+
+use std::io::Write;
+
+use crate::certificate::CertificateStatistics;
+use crate::heuristic::Heuristic;
+use crate::search::{self, CertifyError, Limits, Outcome, Search, Statistics};
+use crate::task::Task;
+use turns::take_turns;
+
+/// What a run may use, and what it uses instead of the default.
+#[derive(Default)]
+pub struct Config<'t> {
+    /// When to stop early.
+    pub limits: Limits<'t>,
+    /// Bytes that the run may take beside its task, as a plan for its parts; not a limit.
+    pub memory_bytes: Option<usize>,
+    /// A lower bound of one's own, instead of the default.
+    pub bound: Option<Box<dyn Heuristic + 't>>,
+    /// What the default divides costs among, instead of what it chooses by itself.
+    pub components: Option<Vec<Source>>,
+    /// What the default is left without.
+    pub without: Without,
+}
+
+/// What happens in a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'e> {
+    /// Components and bounds are being built.
+    Preparing,
+    /// Something about them that the user should know.
+    Note(&'e str),
+    /// The search begins.
+    Searching,
+    /// Figures of the search so far, about every millisecond.
+    Search(&'e Statistics),
+}
+
+/// What a run has found, and what a certificate of it needs.
+pub struct Solution<'t> {
+    /// The result.
+    pub outcome: Outcome,
+    /// The best bounds, whatever the outcome, and who showed them.
+    pub bounds: Bounds,
+    astar: Search<'t, Box<dyn Heuristic + 't>>,
+}
+
+/// Solves a task: an optimal plan, a proof that there is none, or the reason why neither is known.
+///
+/// Deterministic: the same task, configuration and bytes give the same run, which limits only end.
+pub fn solve<'t>(
+    task: &'t Task,
+    config: Config<'t>,
+    events: &'t dyn Fn(Event<'_>),
+) -> Solution<'t> {
+    events(Event::Preparing);
+    let Config { limits, memory_bytes, bound, components, without } = config;
+    let note = &mut |text: String| events(Event::Note(&text));
+    let bound = bound.unwrap_or_else(|| {
+        let memory = MemoryPlan::new(memory_bytes);
+        usual_bound(task, components.as_deref(), memory, without, note)
+    });
+
+    events(Event::Searching);
+    let progress: search::OnProgress<'t> = Box::new(|statistics| events(Event::Search(statistics)));
+    let mut astar = Search::new(task, bound, search::Config { limits, progress: Some(progress) });
+    let mut bounds = Bounds::new();
+    let stopped = take_turns(&mut [&mut astar], &mut bounds, &mut |_, _| {});
+
+    let outcome = match (stopped, bounds.plan()) {
+        (Some(stop), _) => Outcome::Stopped(stop),
+        (None, Some(plan)) => Outcome::Solved(plan.clone()),
+        (None, None) => Outcome::Unsolvable,
+    };
+    Solution { outcome, bounds, astar }
+}
+
+impl Solution<'_> {
+    /// Figures of the search.
+    pub fn statistics(&self) -> &Statistics {
+        self.astar.statistics()
+    }
+
+    /// Writes a certificate of the outcome.
+    ///
+    /// # Panics
+    /// If the run stopped before there was a result.
+    pub fn certify(&mut self, out: &mut dyn Write) -> Result<CertificateStatistics, CertifyError> {
+        self.astar.certify(&self.outcome, out)
+    }
+}
