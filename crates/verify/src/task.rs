@@ -1,9 +1,11 @@
 //! The finite-domain task: a reader of `.sas` files, and what operators and axioms do.
 //!
 //! Written after the description of the format (version 3), not after any planner's code.
-//! Of several effects on one variable that happen, the last one in the file counts.
+//! Of several effects on one variable that happen, the last one in the file counts; those before an
+//! effect without a condition on their variable never count and are dropped.
 //! Mutex groups are skipped: nothing here relies on them.
 
+use std::collections::HashMap;
 use std::str::{FromStr, Lines};
 
 /// A variable and a value.
@@ -239,6 +241,8 @@ impl<'a> Reader<'a> {
         let name: Vec<&str> = self.next()?.split_whitespace().collect();
         let mut pre = self.facts()?;
         let mut effects = Vec::new();
+        // By variable, the place of the last effect without a condition.
+        let mut first_counting: HashMap<usize, usize> = HashMap::new();
         for _ in 0..self.number::<usize>()? {
             let numbers = self.numbers()?;
             let [count, pairs @ .., var, old, new] = &numbers[..] else {
@@ -248,7 +252,7 @@ impl<'a> Reader<'a> {
                 return Err("expected an effect with as many conditions as it says".into());
             }
             let condition = pairs.chunks(2).map(|pair| self.fact(pair[0], pair[1]));
-            let condition = condition.collect::<Result<_, _>>()?;
+            let condition = condition.collect::<Result<Vec<Fact>, _>>()?;
             let fact = self.fact(*var, *new)?;
             if self.layers[fact.0] >= 0 {
                 return Err("an effect on a derived variable".into());
@@ -256,8 +260,13 @@ impl<'a> Reader<'a> {
             if *old != -1 {
                 pre.push(self.fact(*var, *old)?);
             }
+            if condition.is_empty() {
+                first_counting.insert(fact.0, effects.len());
+            }
             effects.push(Effect { condition, fact });
         }
+        let mut place = 0..;
+        effects.retain(|effect| place.next() >= first_counting.get(&effect.fact.0).copied());
         pre.sort_unstable();
         let cost: u64 = self.number()?;
         if cost > MAX_COST {

@@ -37,7 +37,7 @@ impl Heuristic for Mute {
     }
 }
 
-fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + '_>)> {
+pub(super) fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + '_>)> {
     let patterns = interesting_patterns(task, 2, &PatternLimits::default());
     let projections = Abstractions::new(task, &patterns);
     let cartesian = cartesian_abstractions(task, &CartesianConfig::default());

@@ -3,11 +3,14 @@
 //! Predicates, objects and schemas are recovered from the names in the file, so that a task read
 //! from `.sas` can be used like one translated from PDDL, except that it has no static atoms.
 //! A derived variable's value in the initial state is its default.
-//! Of several effects on one variable that happen, the last one in the file counts.
+//!
+//! Several effects of an operator on one variable: of those whose conditions hold in the state before,
+//! the last one in the file counts, as in Fast Downward. So an effect without a condition makes all
+//! earlier ones on its variable void, also if it gives the variable the value that it has before.
 
 use std::fmt::Write as _;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use crate::task::{
@@ -320,12 +323,11 @@ impl<'a> Reader<'a> {
         let text = self.next("the name of an operator")?;
         let (schema, args) = self.names.operator(text);
         let mut pre = Vec::new();
-        let mut eff = Vec::new();
         for _ in 0..self.number::<usize>("the number of prevail conditions")? {
             let [var, value] = self.numbers("a prevail condition (variable and value)")?;
             pre.push(self.fact(variables, var, value)?);
         }
-        let mut conditional: Vec<ConditionalEffect> = Vec::new();
+        let mut effects: Vec<ConditionalEffect> = Vec::new();
         for _ in 0..self.number::<usize>("the number of effects")? {
             let (condition, [var, old, new]) = self.effect(variables)?;
             let fact = self.fact(variables, var, new)?;
@@ -335,25 +337,31 @@ impl<'a> Reader<'a> {
             if old != -1 {
                 pre.push(self.fact(variables, var, old)?);
             }
-            if !condition.is_empty() {
-                conditional.push(ConditionalEffect { condition, fact });
-                continue;
-            }
-            if old == new && conditional.iter().all(|e| e.fact.var != fact.var) {
-                // It changes nothing; what remains of it is a condition.
-                continue;
-            }
-            // Of two effects on one variable the later one counts.
-            eff.retain(|other: &Fact| other.var != fact.var);
-            conditional.retain(|other| other.fact.var != fact.var);
-            eff.push(fact);
+            effects.push(ConditionalEffect { condition, fact });
         }
+        // Backwards: whatever comes before an effect without a condition on its variable is void.
+        let mut settled = FxHashSet::default();
+        effects.reverse();
+        effects.retain(|ConditionalEffect { condition, fact }| {
+            let counts = !settled.contains(&fact.var);
+            if condition.is_empty() {
+                settled.insert(fact.var);
+            }
+            counts
+        });
+        effects.reverse();
         let cost: Cost = self.number("the cost of the operator")?;
         if cost > MAX_COST {
             return Err(self.syntax("a cost of at most 2147483647", &cost.to_string()));
         }
         self.keyword("end_operator")?;
         let pre = self.conjunction(pre)?;
+        // What is left without a condition comes before all others on its variable.
+        let (always, conditional): (Vec<_>, Vec<_>) =
+            effects.into_iter().partition(|effect| effect.condition.is_empty());
+        // A value that the variable has anyway changes nothing.
+        let mut eff: Vec<Fact> = always.into_iter().map(|effect| effect.fact).collect();
+        eff.retain(|fact| pre.binary_search(fact).is_err());
         eff.sort_unstable();
         let cost = if metric { cost } else { 1 };
         let (eff, conditional) = (eff.into(), conditional.into());
