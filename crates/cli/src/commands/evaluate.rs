@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 
 use crate::run::exit::Exit;
-use crate::run::output::Output;
+use crate::run::output::{Output, keep_apart};
 use crate::run::watch::{LimitArgs, Options, Run, Verbosity};
 use crate::setup::heuristic::{HeuristicOptions, Name};
 use crate::setup::input::TaskArgs;
@@ -63,8 +63,10 @@ expanded state: the better of its own prediction and the last ones; with --as-pu
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let run = Run::start(Options::new(&args.limits, Verbosity::Quiet))?;
     let output = args.json.as_ref().unwrap_or(&Output::Stdout);
+    let inputs = [args.task.inputs(), args.options.learned.inputs()].concat();
+    keep_apart(inputs, output.file())?;
+    let run = Run::start(Options::new(&args.limits, Verbosity::Quiet))?;
     output.prepare()?;
     let task = args.task.read(&|| run.reached())?.task;
     let states = sample_states(&task, args.states, args.walk, args.seed);

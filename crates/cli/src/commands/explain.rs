@@ -19,7 +19,7 @@ use planner::work::Budget;
 
 use crate::run::console::visible;
 use crate::run::exit::{Exit, Failure};
-use crate::run::output::{Output, parse_path};
+use crate::run::output::{Output, keep_apart, parse_path};
 use crate::run::watch::{LimitArgs, Options, Phase, Run, Verbosity};
 use crate::setup::heuristic::ComponentArgs;
 use crate::setup::input::TaskArgs;
@@ -85,6 +85,8 @@ Half of the time limit (a minute without one) goes into the plan that the page w
 is found, the page shows the first state alone.";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let inputs = [args.task.inputs(), args.learned.inputs()].concat();
+    keep_apart(inputs, [&args.graph, &args.page].into_iter().flatten())?;
     let run = Run::start(Options::new(&args.limits, Verbosity::Progress))?;
     for file in [&args.graph, &args.page].into_iter().flatten() {
         Output::File(file.clone()).prepare()?;

@@ -10,7 +10,7 @@ use train::dataset::tasks::load_samples;
 use train::judge::{judge, leave_out_seen};
 
 use crate::run::exit::{Exit, Failure};
-use crate::run::output::Output;
+use crate::run::output::{Output, keep_apart};
 
 /// Judge models on sampled states that they never saw
 ///
@@ -49,6 +49,7 @@ Examples:
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = args.json.as_ref().unwrap_or(&Output::Stdout);
+    keep_apart(args.models.iter().chain(&args.states), output.file())?;
     output.prepare()?;
     let input = |error| Failure::new(Exit::Input, error);
     let (headers, mut tasks) =

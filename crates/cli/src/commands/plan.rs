@@ -9,7 +9,7 @@ use planner::strategy::{self, Config, Event};
 
 use crate::run::certificate::CertificateArgs;
 use crate::run::exit::{self, Exit, Failure};
-use crate::run::output::{Output, parse_path};
+use crate::run::output::{Output, keep_apart, parse_path};
 use crate::run::report::Status;
 use crate::run::watch::{LimitArgs, Options, Phase, Run, Verbosity};
 use crate::setup::heuristic::HeuristicArgs;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     limits: LimitArgs,
     #[command(flatten)]
     certificate: CertificateArgs,
-    /// Where to write the plan; an old file is removed first. `-` only prints it
+    /// Where to write the plan; an old file is removed when the task has been read. `-` only prints it
     #[arg(long, value_name = "FILE", default_value = "sas_plan")]
     plan_file: Output,
     /// Write status, plan and statistics as JSON to FILE, or to standard output with `-`
@@ -56,6 +56,7 @@ Exit codes: 0 solved, 11 proved unsolvable, 22 out of memory, 23 out of time, 31
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    args.keep_files_apart()?;
     let run = Run::start(args.options())?;
     let solved = catch_unwind(AssertUnwindSafe(|| solve(&args, run)))
         .unwrap_or_else(|_| Err(Failure::new(Exit::Internal, "the planner panicked (see above)")));
@@ -72,7 +73,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     args.plan_file.prepare()?;
     args.certificate.prepare()?;
-    let input = args.task.read(&|| run.reached())?;
+    let loaded = args.task.load();
+    args.plan_file.remove_old()?;
+    let input = loaded?.translate(&|| run.reached())?;
     let task = &input.task;
     run.note(|report| report.set_task(task));
     args.certificate.check(task)?;
@@ -136,6 +139,14 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
+    fn keep_files_apart(&self) -> anyhow::Result<()> {
+        let inputs = [self.task.inputs(), self.heuristic.options.learned.inputs()].concat();
+        let results = [self.plan_file.file(), self.json.as_ref().and_then(Output::file)];
+        let others = self.progress.iter().cloned().chain(self.certificate.files());
+        let results = results.into_iter().flatten().map(PathBuf::from);
+        keep_apart(inputs, results.chain(others))
+    }
+
     fn options(&self) -> Options {
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,

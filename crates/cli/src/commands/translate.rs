@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use planner::translate::sas;
 
 use crate::run::exit::Exit;
-use crate::run::output::Output;
+use crate::run::output::{Output, keep_apart};
 use crate::run::watch::{LimitArgs, Options, Run, Verbosity};
 use crate::setup::input::TaskArgs;
 
@@ -32,6 +32,7 @@ Examples:
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    keep_apart(args.task.inputs(), args.output.file())?;
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
     let run = Run::start(Options::new(&args.limits, verbosity))?;
     args.output.prepare()?;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::run::console::{visible, visible_json};
 use crate::run::exit::Exit;
-use crate::run::output::Output;
+use crate::run::output::{Output, keep_apart};
 use crate::setup::input::{read_bytes, read_pddl};
 
 /// Check that a plan solves a task, and what it costs
@@ -37,6 +37,8 @@ Exit codes: 0 valid, 1 not valid, 31 an input file is malformed.";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let inputs = [&args.domain, &args.problem, &args.plan];
+    keep_apart(inputs, args.json.as_ref().and_then(Output::file))?;
     if let Some(json) = &args.json {
         json.prepare()?;
     }

@@ -1,6 +1,6 @@
 //! Certificates of results: written after the search, checked by the verifier if asked for.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use planner::strategy::Solution;
 use planner::task::{Cost, Task};
 
 use crate::run::exit::{Exit, Failure};
-use crate::run::output::{Output, parse_path};
+use crate::run::output::{Output, Unfinished, parse_path};
 use crate::run::report::Status;
 use crate::run::watch::{NO_CERTIFICATE, Phase, Run};
 use crate::setup::input::Input;
@@ -55,7 +55,7 @@ impl CertificateArgs {
     }
 
     /// The files that are to be written.
-    fn files(&self) -> Vec<PathBuf> {
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
         let with = |path: &Path, extension: &str| {
             let mut name = path.as_os_str().to_owned();
             name.push(extension);
@@ -73,9 +73,15 @@ impl CertificateArgs {
         self.certified || self.certificate.is_some()
     }
 
-    /// Removes old files and makes sure that new ones can be written.
+    /// Makes sure that files can be written, and read again.
     pub(crate) fn prepare(&self) -> anyhow::Result<()> {
-        self.files().into_iter().try_for_each(|path| Output::File(path).prepare())
+        self.files().into_iter().try_for_each(|path| {
+            if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+                let message = format!("cannot write {}: it is no ordinary file", path.display());
+                return Err(Failure::new(Exit::CommandLine, message));
+            }
+            Output::File(path).prepare()
+        })
     }
 
     /// Writes the certificate of a search's outcome and, if asked for, has it checked.
@@ -88,8 +94,8 @@ impl CertificateArgs {
         run: &Run,
     ) -> anyhow::Result<()> {
         run.enter(Phase::Certify);
-        let mut file = self.open()?;
-        let mut out = GzEncoder::new(BufWriter::new(&mut file), Compression::fast());
+        let mut new = self.create()?;
+        let mut out = GzEncoder::new(BufWriter::new(new.file()), Compression::fast());
         let written = solution.certify(&mut out).and_then(|statistics| {
             let flushed = out.finish().and_then(|mut out| out.flush());
             flushed.map(|()| statistics).map_err(CertifyError::Output)
@@ -100,20 +106,18 @@ impl CertificateArgs {
         };
         // Its memory is for the verifier now.
         drop(solution);
-        let statistics = written.map_err(|error| {
-            self.remove();
-            match error {
-                CertifyError::Stopped(stop) => {
-                    let sentence = Status::from(stop).sentence();
-                    Failure::new(Exit::NotWritten, format!("{sentence} {NO_CERTIFICATE}"))
-                }
-                CertifyError::Output(error) => not_written(&error),
+        let statistics = written.map_err(|error| match error {
+            CertifyError::Stopped(stop) => {
+                let sentence = Status::from(stop).sentence();
+                Failure::new(Exit::NotWritten, format!("{sentence} {NO_CERTIFICATE}"))
             }
+            CertifyError::Output(error) => not_written(&error),
         })?;
         let bytes = match self.is_pseudo_boolean() {
-            true => self.export(&input.task, &mut file).inspect_err(|_| self.remove())?,
-            false => file.stream_position()?,
+            true => self.export(&input.task, new.file())?,
+            false => new.file().stream_position().map_err(|error| not_written(&error))?,
         };
+        let mut file = new.complete().map_err(|error| not_written(&error))?;
         run.note(|report| {
             report.certificate = self.certificate.as_ref().map(|path| path.display().to_string());
             report.certificate_bytes = Some(bytes);
@@ -124,49 +128,64 @@ impl CertificateArgs {
         });
         if self.certified {
             run.enter(Phase::Verify);
-            file.rewind()?;
+            file.rewind().map_err(|error| not_written(&error))?;
             check(input, file, cost, run)?;
         }
         Ok(())
     }
 
-    fn open(&self) -> anyhow::Result<File> {
-        let opened = match &self.certificate {
-            Some(path) if !self.is_pseudo_boolean() => {
-                File::options().read(true).write(true).create_new(true).open(path)
-            }
-            _ => tempfile::tempfile(),
+    fn create(&self) -> anyhow::Result<New> {
+        let created = match &self.certificate {
+            Some(path) if !self.is_pseudo_boolean() => Unfinished::create(path).map(New::Named),
+            _ => tempfile::tempfile().map(New::Unnamed),
         };
-        opened.map_err(|error| not_written(&error))
-    }
-
-    /// Nothing is left of a certificate that is not complete.
-    fn remove(&self) {
-        for path in self.files() {
-            let _ = fs::remove_file(path);
-        }
+        created.map_err(|error| not_written(&error))
     }
 
     /// Writes a certificate as a formula and its refutation; how many bytes these have.
     fn export(&self, task: &Task, certificate: &mut File) -> anyhow::Result<u64> {
         let [formula, proof] = &self.files()[..] else { unreachable!("there are two files") };
-        let create = |path: &Path| -> io::Result<BufWriter<File>> {
-            Ok(BufWriter::new(File::options().write(true).create_new(true).open(path)?))
-        };
         let export = |certificate: &mut File| -> Result<u64, veripb::ExportError> {
             let mut bytes = Vec::new();
             certificate.rewind()?;
             GzDecoder::new(certificate).read_to_end(&mut bytes)?;
-            let [mut formula, mut proof] = [create(formula)?, create(proof)?];
+            let new = [Unfinished::create(formula)?, Unfinished::create(proof)?];
+            let [mut formula, mut proof] = [&new[0].file, &new[1].file].map(BufWriter::new);
             veripb::export(task, &bytes, &mut formula, &mut proof)?;
+            formula.flush()?;
+            proof.flush()?;
+            drop((formula, proof));
             let mut written = 0;
-            for mut file in [formula, proof] {
-                file.flush()?;
-                written += file.get_mut().stream_position()?;
+            for new in new {
+                written += new.complete()?.metadata()?.len();
             }
             Ok(written)
         };
         export(certificate).map_err(|error| not_written(&error))
+    }
+}
+
+/// The file of a certificate that is being written.
+enum New {
+    Named(Unfinished),
+    /// For the verifier only.
+    Unnamed(File),
+}
+
+impl New {
+    fn file(&mut self) -> &mut File {
+        match self {
+            New::Named(new) => &mut new.file,
+            New::Unnamed(file) => file,
+        }
+    }
+
+    /// It is complete.
+    fn complete(self) -> io::Result<File> {
+        match self {
+            New::Named(new) => new.complete(),
+            New::Unnamed(file) => Ok(file),
+        }
     }
 }
 

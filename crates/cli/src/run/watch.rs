@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::run::console::visible;
 use crate::run::exit::{self, Exit};
-use crate::run::output::Output;
+use crate::run::output::{self, Output};
 use crate::run::progress::CLEAR_LINE;
 use crate::run::progress_file::{Due, Progress, ProgressFile};
 use crate::run::report::{Report, Status};
@@ -322,6 +322,7 @@ impl Run {
             None => self.final_report(status, status.exit(), None),
         };
         self.write_json(&report);
+        output::abandon();
         if self.options.verbosity >= Verbosity::Normal {
             // Not through std's handles: another thread may hold their locks for ever.
             let to = if self.json_on_stdout() { libc::STDERR_FILENO } else { libc::STDOUT_FILENO };

@@ -31,31 +31,65 @@ pub(crate) struct Input {
     pddl: Option<(Domain, Problem)>,
 }
 
+/// A task as its files say it.
+pub(crate) enum Loaded {
+    Pddl(Domain, Problem),
+    Sas(Task, String),
+}
+
+impl Loaded {
+    /// Translates PDDL, unless `interrupt` says to stop; keeps the PDDL.
+    pub(crate) fn translate(
+        self,
+        interrupt: &dyn Fn() -> Option<Interrupt>,
+    ) -> anyhow::Result<Input> {
+        let (domain, problem) = match self {
+            Loaded::Sas(task, text) => return Ok(Input { task, sas: Some(text), pddl: None }),
+            Loaded::Pddl(domain, problem) => (domain, problem),
+        };
+        let options = TranslateOptions { interrupt, ..TranslateOptions::default() };
+        let task = translate(&domain, &problem, &options).map_err(|error| match error {
+            TranslateError::Pddl(error) => pddl_failure(&error),
+            TranslateError::Interrupted(reason) => Failure::new(
+                match reason {
+                    Interrupt::OutOfTime => Exit::OutOfTime,
+                    Interrupt::OutOfMemory => Exit::OutOfMemory,
+                    Interrupt::Cancelled => Exit::Interrupted,
+                },
+                error,
+            ),
+        })?;
+        Ok(Input { task, sas: None, pddl: Some((domain, problem)) })
+    }
+}
+
 impl TaskArgs {
     /// Reads and, for PDDL, translates the task, unless `interrupt` says to stop; keeps the PDDL.
     pub(crate) fn read(&self, interrupt: &dyn Fn() -> Option<Interrupt>) -> anyhow::Result<Input> {
+        self.load()?.translate(interrupt)
+    }
+
+    /// Reads the files.
+    pub(crate) fn load(&self) -> anyhow::Result<Loaded> {
         match self.pddl_files()? {
             Some((domain, problem)) => {
                 let (domain, problem) = read_pddl(&domain, problem)?;
-                let options = TranslateOptions { interrupt, ..TranslateOptions::default() };
-                let task = translate(&domain, &problem, &options).map_err(|error| match error {
-                    TranslateError::Pddl(error) => pddl_failure(&error),
-                    TranslateError::Interrupted(reason) => Failure::new(
-                        match reason {
-                            Interrupt::OutOfTime => Exit::OutOfTime,
-                            Interrupt::OutOfMemory => Exit::OutOfMemory,
-                            Interrupt::Cancelled => Exit::Interrupted,
-                        },
-                        error,
-                    ),
-                })?;
-                Ok(Input { task, sas: None, pddl: Some((domain, problem)) })
+                Ok(Loaded::Pddl(domain, problem))
             }
             None => {
                 let (task, text) = read_sas(&self.files[0])?;
-                Ok(Input { task, sas: Some(text), pddl: None })
+                Ok(Loaded::Sas(task, text))
             }
         }
+    }
+
+    /// All files that are read, also the domain that is found beside the problem.
+    pub(crate) fn inputs(&self) -> Vec<PathBuf> {
+        let beside = match &self.files[..] {
+            [file] => find_domain_file(file),
+            _ => None,
+        };
+        self.files.iter().cloned().chain(beside).collect()
     }
 
     /// The domain and the problem file, unless there is one `.sas` file.

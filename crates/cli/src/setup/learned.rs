@@ -62,6 +62,14 @@ const USUAL_TRAINING: Duration = Duration::from_secs(10);
 const TRAINING_SHARE: f64 = 0.2;
 
 impl LearnedArgs {
+    /// The files that are read.
+    pub(crate) fn inputs(&self) -> Vec<PathBuf> {
+        match &self.model {
+            Some(ModelSource::File(path)) => vec![path.clone()],
+            _ => Vec::new(),
+        }
+    }
+
     /// The model's name for reports.
     pub(crate) fn model_name(&self) -> Option<String> {
         self.model.as_ref().map(|model| match model {
