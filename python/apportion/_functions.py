@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
@@ -26,8 +27,10 @@ from apportion._results import (
 
 #: A file, or PDDL as text: a string with a bracket in it is text.
 Source = str | os.PathLike[str]
-#: Seconds, unless it says so itself.
+#: Seconds, unless it says so itself; infinitely many are no limit.
 Time = float | timedelta
+#: What a program says that has no answer.
+ERRORS = ("error", "unsupported")
 #: Bytes, or as the command line takes it: ``"4GiB"``.
 Memory = int | str
 
@@ -51,12 +54,12 @@ def plan(
     ``certificate`` is a file for a proof of the result, which a program without certificates refuses.
     ``options`` are further ones of ``apportion plan``, such as ``["--patterns", "cegar"]``.
     """
-    arguments = ["--quiet", "--json", "-", "--plan-file", "/dev/null", "--heuristic", heuristic]
+    arguments = ["--quiet", "--json", "-", "--plan-file", "/dev/null", f"--heuristic={heuristic}"]
     arguments += _limits(time_limit, memory_limit)
     if model is not None:
-        arguments += ["--model", os.fspath(model)]
+        arguments += [f"--model={os.fspath(model)}"]
     if certificate is not None:
-        arguments += ["--certificate", os.fspath(certificate)]
+        arguments += [f"--certificate={os.fspath(certificate)}"]
     progress: list[Progress] = []
 
     def take(line: str) -> None:
@@ -65,21 +68,20 @@ def plan(
             on_progress(progress[-1])
 
     with _Files(domain=domain, problem=problem) as files:
-        command = ["plan", *files.paths, *arguments, *options]
-        ended = run_program(command, time_limit=_seconds(time_limit), on_progress=take)
+        command = ["plan", *arguments, *options]
+        ended = run_program(command, files.paths, time_limit=_seconds(time_limit), on_progress=take)
         if not ended.stdout.strip():
             if ended.is_late:
                 return Result(Status.OUT_OF_TIME, None, None, None, {}, tuple(progress))
             raise files.error(ended)
         report = json.loads(ended.stdout)
-        try:
-            status = Status(report["status"])
-        except ValueError:
-            raise files.error(ended) from None
+        if report["status"] in ERRORS:
+            raise files.error(ended)
     steps = report["plan"]
-    written = certificate is not None and Path(certificate).exists()
+    # An older file may stand there otherwise.
+    written = certificate is not None and report.get("certificate") is not None
     return Result(
-        status=status,
+        status=Status(report["status"]),
         plan=None if steps is None else tuple(map(Action.parse, steps)),
         cost=report["cost"],
         bound=report["lower_bound"],
@@ -100,8 +102,8 @@ def translate(
     """Translates a PDDL task to Fast Downward's .sas format."""
     with _Files(domain=domain, problem=problem) as files:
         limits = _limits(time_limit, memory_limit)
-        command = ["translate", *files.paths, "--output", "-", *limits]
-        ended = run_program(command, time_limit=_seconds(time_limit))
+        command = ["translate", "--output", "-", *limits]
+        ended = run_program(command, files.paths, time_limit=_seconds(time_limit))
         if ended.exit_code != 0:
             raise files.error(ended)
     sizes = {}
@@ -120,7 +122,7 @@ def validate(
         # An empty plan has no bracket, and would be taken for a file.
         plan = "".join(f"{action}\n" for action in plan) or "; ()"
     with _Files(domain=domain, problem=problem, plan=plan) as files:
-        ended = run_program(["validate", *files.paths, "--json", "-"])
+        ended = run_program(["validate", "--json", "-"], files.paths)
         if ended.exit_code not in (0, 1) or not ended.stdout.strip():
             raise files.error(ended)
     verdict = json.loads(ended.stdout)
@@ -145,15 +147,15 @@ def evaluate(
     options: Sequence[str] = (),
 ) -> tuple[Evaluation, ...]:
     """Compares heuristics on the initial state, and on the ends of random walks with ``states``."""
-    arguments = ["--heuristics", ",".join(heuristics), "--json", "-"]
+    arguments = [f"--heuristics={','.join(heuristics)}", "--json", "-"]
     if states != 1:
         arguments += ["--states", str(states)]
     if seed is not None:
         arguments += ["--seed", str(seed)]
     arguments += _limits(time_limit, memory_limit)
     with _Files(domain=domain, problem=problem) as files:
-        command = ["evaluate", *files.paths, *arguments, *options]
-        ended = run_program(command, time_limit=_seconds(time_limit))
+        command = ["evaluate", *arguments, *options]
+        ended = run_program(command, files.paths, time_limit=_seconds(time_limit))
         if ended.exit_code != 0:
             raise files.error(ended)
     lines = map(json.loads, ended.stdout.splitlines())
@@ -188,14 +190,14 @@ def train(
         problems = [problems]
     named = {f"problem{i}": problem for i, problem in enumerate(problems, 1)}
     with _Files(domain=domain, **named) as files:
-        how = ["--domain", files.paths[0], "--output", str(samples), "--states", "both"]
+        how = [f"--domain={files.paths[0]}", f"--output={samples}", "--states", "both"]
         how += ["--per-task", str(states_per_task), "--labels", "ocp" if labels else "none"]
         how += ["--seed", str(seed)]
-        ended = run_program(["sample", *files.paths[1:], *how, *sample_options])
+        ended = run_program(["sample", *how, *sample_options], files.paths[1:])
         if ended.exit_code != 0:
             raise files.error(ended)
-        how = ["--output", str(folder), "--seed", str(seed), *_limits(time_limit, None)]
-        ended = run_program(["train", str(samples), *how, *options])
+        how = [f"--output={folder}", "--seed", str(seed), *_limits(time_limit, None)]
+        ended = run_program(["train", *how, *options], [str(samples)])
         if ended.exit_code != 0:
             raise files.error(ended)
     metrics = (folder / "metrics.jsonl").read_text().splitlines()
@@ -259,10 +261,10 @@ class _Files:
 
 def _limits(time: Time | None, memory: Memory | None) -> list[str]:
     arguments = []
-    if time is not None:
-        arguments += ["--time-limit", f"{max(_seconds(time) or 0, 1e-6):.6f}s"]
+    if (seconds := _seconds(time)) is not None:
+        arguments += ["--time-limit", f"{max(seconds, 1e-6):.6f}s"]
     if memory is not None:
-        arguments += ["--memory-limit", str(memory)]
+        arguments += [f"--memory-limit={memory}"]
     return arguments
 
 
@@ -270,7 +272,7 @@ def _seconds(time: Time | None) -> float | None:
     seconds = time.total_seconds() if isinstance(time, timedelta) else time
     if seconds is not None and not seconds > 0:
         raise OptionError(f"a time limit is more than 0 seconds, not {seconds}")
-    return seconds
+    return None if seconds == math.inf else seconds
 
 
 def _progress(line: str) -> Progress:

@@ -17,6 +17,7 @@ SENTENCES = {
     Status.INTERRUPTED: "interrupted",
     Status.TERMINATED: "terminated",
     Status.HUNG_UP: "hung up",
+    Status.UNKNOWN: "ended in an unknown way",
 }
 
 

@@ -26,6 +26,8 @@ from apportion._program import program
 INTERVAL = 0.05
 #: How many seconds past its time limit a process is killed, at least.
 GRACE = 10.0
+#: How many seconds a process has to end in order.
+PATIENCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,18 @@ class Ended:
 
 def run_program(
     arguments: Sequence[str],
+    files: Sequence[str],
     *,
     time_limit: float | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Ended:
-    """Runs ``apportion`` with these arguments and waits for its end.
+    """Runs ``apportion`` with these arguments on files, whatever their names, and waits for its end.
 
     A time limit is the program's to keep; well above it, the process is killed.
     """
     return run(
         [str(program()), "--error-format", "json", "--parent", str(os.getpid()), *arguments],
+        files,
         patience=None if time_limit is None else time_limit + max(GRACE, time_limit / 10),
         on_progress=on_progress,
     )
@@ -58,12 +62,13 @@ def run_program(
 
 def run(
     command: Sequence[str],
+    files: Sequence[str] = (),
     *,
     patience: float | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Ended:
     """Runs a command; with ``on_progress`` it gets ``--progress`` and its lines go there."""
-    owner = _Owner(command, patience, on_progress is not None)
+    owner = _Owner(command, files, patience, on_progress is not None)
     try:
         owner.start()
         while (line := owner.lines.get()) is not None:
@@ -80,9 +85,16 @@ def run(
 class _Owner(threading.Thread):
     """The thread that owns a process."""
 
-    def __init__(self, command: Sequence[str], patience: float | None, progress: bool) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        files: Sequence[str],
+        patience: float | None,
+        progress: bool,
+    ) -> None:
         super().__init__(name="apportion", daemon=True)
         self.command = list(command)
+        self.files = list(files)
         self.patience = patience
         self.progress = progress
         #: Lines of progress; None when the process has ended.
@@ -112,6 +124,9 @@ class _Owner(threading.Thread):
         if self.progress:
             pipe = os.pipe()
             command = [*command, "--progress", f"/dev/fd/{pipe[1]}"]
+        if self.files:
+            # What begins with a dash from here on is no option.
+            command = [*command, "--", *self.files]
         try:
             process = subprocess.Popen(
                 command,
@@ -197,10 +212,11 @@ def _pidfd(process: subprocess.Popen[bytes]) -> int | None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and all that it started."""
-    if process.poll() is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+    """Ends a process and all that it started; it may remove files that it has begun to write."""
+    for number, patience in ((signal.SIGTERM, PATIENCE), (signal.SIGKILL, None)):
+        if process.poll() is None:
+            try:
+                os.killpg(process.pid, number)
+                process.wait(patience)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                pass

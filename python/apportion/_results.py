@@ -22,6 +22,12 @@ class Status(enum.Enum):
     INTERRUPTED = "interrupted"
     TERMINATED = "terminated"
     HUNG_UP = "hung-up"
+    #: Something that only newer programs know; ``Result.statistics["status"]`` says what.
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Status:
+        return cls.UNKNOWN
 
 
 class Phase(enum.Enum):
@@ -30,6 +36,16 @@ class Phase(enum.Enum):
     TRANSLATE = "translate"
     PREPROCESS = "preprocess"
     SEARCH = "search"
+    #: It writes the certificate of its result, …
+    CERTIFY = "certify"
+    #: … and checks it.
+    VERIFY = "verify"
+    #: Something that only newer programs do.
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Phase:
+        return cls.UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -109,6 +112,61 @@ def test_options_are_checked(courier: Task) -> None:
         apportion.plan(*courier, options=["--refine", "5"])
     with pytest.raises(ValueError, match="0 seconds"):
         apportion.plan(*courier, time_limit=0)
+
+
+def test_a_certificate_and_its_check(courier: Task, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    file = tmp_path / "proof"
+    result = apportion.plan(
+        *courier, certificate=file, options=["--certified"], on_progress=seen.append
+    )
+    assert result.certificate == file and file.stat().st_size > 0
+    assert result.statistics["verified"] is True
+    assert {line.phase for line in seen} >= {Phase.CERTIFY, Phase.VERIFY}
+
+
+def test_what_a_newer_program_says_is_no_exception(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = {"seconds": 0, "phase": "dream", "lower_bound": None, "news": 1}
+    line |= {"expanded": 0, "evaluated": 0, "memory_bytes": 0}
+    report = {"status": "enlightened", "plan": None, "cost": None, "lower_bound": 7, "notes": []}
+    program = tmp_path / "apportion"
+    program.write_text(
+        "#!/bin/sh\nwhile [ \"$1\" != --progress ]; do shift; done\n"
+        f"echo '{json.dumps(line)}' > \"$2\"\necho '{json.dumps(report)}'\nexit 99\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("APPORTION", str(program))
+    seen: list[Progress] = []
+    result = apportion.plan("task.sas", on_progress=seen.append)
+    assert result.status is apportion.Status.UNKNOWN and result.bound == 7
+    assert result.statistics["status"] == "enlightened"
+    assert [line.phase for line in seen] == [Phase.UNKNOWN]
+    assert "unknown" in result._repr_html_()
+
+
+def test_names_of_files_are_no_options(
+    courier: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").write_text("mine")
+    shutil.copy(courier[0], "--certificate=x")
+    shutil.copy(courier[1], "--json")
+    assert apportion.plan("--certificate=x", "--json", certificate="-proof").cost == 70
+    assert (tmp_path / "x").read_text() == "mine" and (tmp_path / "-proof").exists()
+    assert apportion.translate("--certificate=x", "--json").text.startswith("begin_version")
+    assert len(apportion.evaluate("--certificate=x", "--json", heuristics=["blind"])) == 1
+    Path("-p").write_text(apportion.plan(*courier).plan_text())
+    assert apportion.validate("--certificate=x", "--json", "-p").cost == 70
+    with pytest.raises(apportion.InputError):
+        apportion.plan("--certificate=y", courier[1])
+    assert not (tmp_path / "y").exists()
+
+
+def test_an_infinite_time_limit_is_none(courier: Task) -> None:
+    result = apportion.plan(*courier, time_limit=math.inf)
+    assert result.is_solved and result.statistics["time_limit_s"] is None
 
 
 def test_a_program_that_is_not_there(courier: Task, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,6 @@ impl<'a> Executor<'a> {
         let mut command = Command::new(self.program);
         command
             .arg("plan")
-            .args(&run.task.files)
             .args(&run.arguments)
             .arg("--quiet")
             .arg("--time-limit")
@@ -83,6 +82,8 @@ impl<'a> Executor<'a> {
             .arg(folder.join("plan"))
             .arg("--json")
             .arg(&json)
+            .arg("--")
+            .args(&run.task.files)
             .env("RAYON_NUM_THREADS", run.threads.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -303,7 +304,11 @@ mod tests {
     fn outcome(script: &str, time: Duration, memory: u64) -> Record {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("planner");
-        std::fs::write(&program, format!("#!/bin/sh\nfor json; do :; done\n{script}\n")).unwrap();
+        // A path that begins with a dash is no option.
+        let json = "while [ \"$1\" != --json ]; do shift; done\njson=$2";
+        let file = "[ \"$3 $4\" = '-- -here/p.sas' ] || exit 36";
+        let text = format!("#!/bin/sh\n{json}\n{file}\n{script}\n");
+        std::fs::write(&program, text).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, mode).unwrap();
         let run = Run {
@@ -311,7 +316,7 @@ mod tests {
             task: TaskFile {
                 name: "d/p".into(),
                 domain: "d".into(),
-                files: vec!["/here/p.sas".into()],
+                files: vec!["-here/p.sas".into()],
             },
             configuration: "c".into(),
             arguments: vec![],
@@ -356,7 +361,7 @@ mod tests {
                 Some(part) => assert!(record.reason.unwrap().contains(part), "{script}"),
             }
         }
-        let boom = outcome("echo boom in \"$2\" >&2; exit 101", MINUTE, 1 << 30);
+        let boom = outcome("echo boom in \"$4\" >&2; exit 101", MINUTE, 1 << 30);
         assert_eq!(boom.stderr_tail.as_deref(), Some("boom in p.sas"));
     }
 
