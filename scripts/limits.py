@@ -31,7 +31,7 @@ TASKS = ["medium/openstacks-opt14-strips/*.pddl", "medium/parking-opt14-strips/*
          "paper/logistics98/prob28.pddl", "medium/organic-synthesis-opt18-strips/*.pddl",
          "medium/barman-opt14-strips/*.pddl", "paper/blocks/probBLOCKS-17-0.pddl",
          "paper/spanner/p30.pddl", "paper/ferry/p20.pddl"]
-HEURISTICS = "auto,blind,hmax,lmcut,uniform,gzocp,scp,ocp,lagrangian,lcp"
+HEURISTICS = "auto,blind,hmax,lmcut,uniform,gzocp,scp,ascent,ocp"
 ENDINGS = {0: "s", 11: "u", 22: "m", 23: "t"}
 STATUSES = {0: "solved", 11: "unsolvable", 22: "out-of-memory", 23: "out-of-time"}
 MIB = 1 << 20

@@ -36,10 +36,10 @@ CONFIGURATIONS = {
     "lmcut": ["--heuristic", "lmcut"],
     "uniform": ["--heuristic", "uniform"],
     "scp": ["--heuristic", "scp"],
-    "lagrangian": ["--heuristic", "lagrangian"],
+    "ascent": ["--heuristic", "ascent"],
     "auto": [],
-    "auto-2": ["--model", "self", "--seed", "2"],
-    "auto-3": ["--model", "self", "--seed", "3"],
+    "auto-pairs": ["--components", "systematic:2"],
+    "ascent-plain": ["--heuristic", "ascent", "--rule", "plain"],
     "scp-stored": ["--heuristic", "scp", "--use", "stored"],
 }
 

@@ -52,7 +52,7 @@ def plan(
     ``domain`` alone is a ``.sas`` file, or a problem whose domain file is beside it.
     ``on_progress`` is called in this thread; what it raises ends the search.
     ``certificate`` is a file for a proof of the result, which a program without certificates refuses.
-    ``options`` are further ones of ``apportion plan``, such as ``["--patterns", "cegar"]``.
+    ``options`` are further ones of ``apportion plan``, such as ``["--components", "cegar"]``.
     """
     arguments = ["--quiet", "--json", "-", "--plan-file", "/dev/null", f"--heuristic={heuristic}"]
     arguments += _limits(time_limit, memory_limit)
@@ -139,7 +139,7 @@ def evaluate(
     domain: Source,
     problem: Source | None = None,
     *,
-    heuristics: Sequence[str] = ("blind", "uniform", "scp", "lagrangian", "ocp"),
+    heuristics: Sequence[str] = ("blind", "uniform", "scp", "ascent", "ocp"),
     states: int = 1,
     seed: int | None = None,
     time_limit: Time | None = None,

@@ -108,8 +108,8 @@ def test_unsupported_constructs_are_named() -> None:
 def test_options_are_checked(courier: Task) -> None:
     with pytest.raises(apportion.OptionError, match="possible values"):
         apportion.plan(*courier, heuristic="best")
-    with pytest.raises(ValueError, match="--refine"):
-        apportion.plan(*courier, options=["--refine", "5"])
+    with pytest.raises(ValueError, match="--steps"):
+        apportion.plan(*courier, options=["--steps", "5"])
     with pytest.raises(ValueError, match="0 seconds"):
         apportion.plan(*courier, time_limit=0)
 

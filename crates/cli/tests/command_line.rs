@@ -112,8 +112,8 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         &["plan", "domain.pddl", "three-boxes.pddl", "--time-limit", "soon"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--memory-limit", "4 gallons"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--verbose"],
-        &["plan", "domain.pddl", "three-boxes.pddl", "--refine", "5"],
-        &["explain", "domain.pddl", "three-boxes.pddl", "--bounds", "--eager"],
+        &["plan", "domain.pddl", "three-boxes.pddl", "--steps", "5"],
+        &["explain", "domain.pddl", "three-boxes.pddl", "--bounds", "--as-published"],
         &[
             "plan",
             "domain.pddl",
@@ -235,10 +235,8 @@ fn statistics_tell_where_memory_and_time_of_the_heuristic_went() {
         ("scp", "every-state", true, false),
         ("ocp", "every-state", false, true),
         ("ocp", "stored", true, true),
-        ("scp+ascent", "every-state", true, true),
-        ("scp+ascent", "stored", true, true),
-        ("lagrangian", "every-state", true, true),
-        ("lagrangian", "stored", true, true),
+        ("ascent", "every-state", true, true),
+        ("ascent", "stored", true, true),
     ] {
         let output = run_in(folder.path(), &[&plan[..], &[heuristic, "--use", usage]].concat());
         let result = json(&output);
@@ -274,9 +272,9 @@ fn components_that_a_task_has_none_of_are_named() {
     std::fs::write(folder.path().join("problem.pddl"), problem).unwrap();
     let cases = [
         ("cartesian", "Cartesian abstractions", true),
-        ("patterns,cartesian", "Cartesian abstractions", false),
+        ("systematic:2,cartesian", "Cartesian abstractions", false),
         ("landmarks", "Landmarks", true),
-        ("patterns,landmarks", "Landmarks", false),
+        ("systematic:2,landmarks", "Landmarks", false),
     ];
     for (components, what, becomes_blind) in cases {
         let line = ["plan", "problem.pddl", "--components", components, "--json", "-"];
@@ -284,7 +282,7 @@ fn components_that_a_task_has_none_of_are_named() {
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(result["cost"], 2, "{result}");
         let notes = result["notes"].to_string();
-        assert!(notes.contains(&format!("{what} are for tasks without")), "{notes}");
-        assert_eq!(notes.contains("becomes blind"), becomes_blind, "{notes}");
+        assert!(notes.contains(&format!("{what} need a task without")), "{notes}");
+        assert_eq!(notes.contains("the search is blind"), becomes_blind, "{notes}");
     }
 }

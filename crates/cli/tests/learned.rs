@@ -24,20 +24,10 @@ fn learned_heuristics_find_the_same_cost_as_blind_search() {
     for options in [
         &["--heuristic", "blind"][..],
         &["--heuristic", "lcp", "--model", "self", "--time-limit", "10s"],
-        &[
-            "--heuristic",
-            "lcp",
-            "--model",
-            "self",
-            "--softmax",
-            "paper",
-            "--eager",
-            "--time-limit",
-            "10s",
-        ],
-        &["--heuristic", "lcp"],
-        &["--heuristic", "lcp", "--eager"],
-        &["--heuristic", "lcp", "--use", "stored", "--refine", "5"],
+        &["--heuristic", "lcp", "--model", "self", "--as-published", "--time-limit", "10s"],
+        &["--heuristic", "ascent", "--use", "every-state"],
+        &["--heuristic", "lcp", "--model", "self", "--steps", "5", "--time-limit", "5s"],
+        &["--heuristic", "lcp", "--model", "self", "--use", "stored", "--time-limit", "5s"],
         &["--heuristic", "auto"],
     ] {
         let arguments = [&["plan", &domain, &problem][..], options].concat();
@@ -61,5 +51,19 @@ fn a_file_that_is_no_model_is_an_input_error() {
         assert_eq!(output.status.code(), Some(31));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains(message) && stderr.contains(model), "{stderr}");
+    }
+}
+
+/// Without a model, the error says how to get one.
+#[test]
+fn lcp_without_a_model_says_where_models_come_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [domain, problem] = towers();
+    for options in [&["--heuristic", "lcp"][..], &["--heuristic", "lcp", "--model", "shipped"]] {
+        let output =
+            apportion(&[&["plan", &domain, &problem][..], options].concat(), folder.path());
+        assert_eq!(output.status.code(), Some(31));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("--model self") && stderr.contains("apportion train"), "{stderr}");
     }
 }

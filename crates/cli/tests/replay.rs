@@ -72,11 +72,10 @@ fn generated(folder: &Path, domain: &str, size: &str) -> PathBuf {
 fn runs_repeat_to_the_last_expansion() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = [
-        ("blocks", "14", &["--model", "shipped"][..]),
+        ("blocks", "14", &["--heuristic", "lcp", "--use", "stored"][..]),
         ("ferry", "12", &[]),
         ("logistics", "14", &[]),
-        // Learns on the way.
-        ("logistics", "13", &["--model", "self"]),
+        ("logistics", "13", &["--heuristic", "ascent", "--rule", "plain"]),
         ("spanner", "8", &[]),
     ];
     let tasks = tasks.map(|(domain, size, options)| {

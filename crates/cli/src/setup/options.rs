@@ -227,6 +227,24 @@ mod tests {
         assert_eq!(of_heuristics, options);
     }
 
+    /// The files in `experiments` name what the program takes.
+    #[test]
+    fn the_experiments_start() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut lines = 0;
+        for file in files.filter(|file| file.extension().is_some_and(|e| e == "toml")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for line in text.lines().filter_map(|line| line.strip_prefix("arguments = ")) {
+                let words: Vec<String> = serde_json::from_str(line).expect("a list of strings");
+                let line = format!("plan x.sas {}", words.join(" "));
+                assert_eq!(complaint(&line), None, "{}", file.display());
+                lines += 1;
+            }
+        }
+        assert!(lines > 20, "only {lines} configurations");
+    }
+
     #[test]
     fn options_that_need_others_are_refused_without_them() {
         let useless = [

@@ -94,7 +94,7 @@ fn pseudo_boolean_proofs_are_two_files() {
         (&["--certificate", file, "--certificate-format", "drat"], 36, "possible values"),
         (&[&format[..], &["--heuristic", "lmcut"]].concat(), 36, "projections"),
         (&[&format[..], &["--components", "cartesian"]].concat(), 36, "projections"),
-        (&[&format[..], &["--components", "patterns,landmarks"]].concat(), 36, "projections"),
+        (&[&format[..], &["--components", "systematic:2,landmarks"]].concat(), 36, "projections"),
     ] {
         let (found, said) = refused(&[&[&domain[..], &problem], &plan_file[..], more].concat());
         assert_eq!(found, Some(code), "{said}");
