@@ -13,8 +13,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 
 use crate::run::exit::Exit;
+use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart};
-use crate::run::watch::{LimitArgs, Options, Run, Verbosity};
+use crate::run::watch::Run;
 use crate::setup::heuristic::{HeuristicOptions, Name};
 use crate::setup::input::TaskArgs;
 

@@ -19,8 +19,9 @@ use planner::work::Budget;
 
 use crate::run::console::visible;
 use crate::run::exit::{Exit, Failure};
+use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart, parse_path};
-use crate::run::watch::{LimitArgs, Options, Phase, Run, Verbosity};
+use crate::run::watch::{Phase, Run};
 use crate::setup::heuristic::ComponentArgs;
 use crate::setup::input::TaskArgs;
 use crate::setup::learned::LearnedArgs;

@@ -8,10 +8,12 @@ use planner::search::Outcome;
 use planner::strategy::{self, Config, Event};
 
 use crate::run::certificate::CertificateArgs;
+use crate::run::console::visible;
 use crate::run::exit::{self, Exit, Failure};
+use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart, parse_path};
 use crate::run::report::Status;
-use crate::run::watch::{LimitArgs, Options, Phase, Run, Verbosity};
+use crate::run::watch::{Phase, Run};
 use crate::setup::heuristic::HeuristicArgs;
 use crate::setup::input::TaskArgs;
 
@@ -61,9 +63,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let solved = catch_unwind(AssertUnwindSafe(|| solve(&args, run)))
         .unwrap_or_else(|_| Err(Failure::new(Exit::Internal, "the planner panicked (see above)")));
     solved.or_else(|error| match Status::of_limit(exit::of_error(&error)) {
-        Some(status) => Ok(run.finish(status)),
+        Some(status) => Ok(run.claim_end().report(status, Ok(())).into()),
         None => {
-            run.finish_with_error(&error);
+            run.claim_end().report(Status::of_error(&error), Err(&error));
             Err(error)
         }
     })
@@ -115,7 +117,9 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
             (Status::Solved, Some(text))
         }
         Outcome::Unsolvable => (Status::Unsolvable, None),
-        Outcome::Stopped(stop) => return Ok(run.finish((*stop).into())),
+        Outcome::Stopped(stop) => {
+            return Ok(run.claim_end().report((*stop).into(), Ok(())).into());
+        }
     };
     // A certificate takes time and memory: whatever becomes of it, the plan is not lost.
     let plan_written = match &text {
@@ -132,9 +136,32 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     {
         return certified.map(|()| Exit::Internal.into());
     }
-    Ok(match text {
-        Some(text) => run.finish_with_plan(&text, &args.plan_file, plan_written, certified),
-        None => run.finish_unsolvable(certified),
+    let end = run.claim_end();
+    let written = match &text {
+        Some(text) => print_plan(text, &args.plan_file, plan_written, run),
+        None => Ok(()),
+    };
+    if let Err(error) = &certified {
+        eprintln!("error: {}", visible(&format!("{error:#}")));
+    }
+    Ok(end.report(status, written.and(certified).as_ref().copied()).into())
+}
+
+/// Prints a plan, whatever the verbosity: what cannot be written is printed, or in the JSON object.
+fn print_plan(
+    text: &str,
+    file: &Output,
+    mut written: anyhow::Result<()>,
+    run: &Run,
+) -> anyhow::Result<()> {
+    if *file == Output::Stdout {
+        written = file.write(text);
+    } else if !run.json_on_stdout() {
+        let _ = Output::Stdout.write(text);
+    }
+    written.inspect_err(|error| {
+        let place = if run.json_on_stdout() { "in the JSON object" } else { "printed above" };
+        eprintln!("error: {}; the plan is {place}", visible(&format!("{error:#}")));
     })
 }
 

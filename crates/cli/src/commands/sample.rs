@@ -11,9 +11,9 @@ use train::dataset::{Header, Writer};
 use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, solver};
 
 use crate::run::exit::{Exit, Failure};
+use crate::run::limits::usual_memory_limit;
 use crate::run::output::parse_path;
 use crate::run::progress::Bar;
-use crate::run::watch::usual_memory_limit;
 use crate::run::{memory, signals};
 use crate::units::{parse_duration, parse_memory};
 

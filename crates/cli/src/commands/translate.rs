@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use planner::translate::sas;
 
 use crate::run::exit::Exit;
+use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart};
-use crate::run::watch::{LimitArgs, Options, Run, Verbosity};
+use crate::run::watch::Run;
 use crate::setup::input::TaskArgs;
 
 /// Translate a PDDL task to Fast Downward's .sas format

@@ -3,6 +3,7 @@
 pub(crate) mod certificate;
 pub(crate) mod console;
 pub(crate) mod exit;
+pub(crate) mod limits;
 pub(crate) mod memory;
 pub(crate) mod output;
 pub(crate) mod parent;

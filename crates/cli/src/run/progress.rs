@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::run::console::visible;
-use crate::units::show_duration;
+use crate::run::progress_file::Progress;
+use crate::run::watch::Phase;
+use crate::units::{show_bytes, show_duration};
 
 /// Goes back to the start of the line and empties it.
 pub(crate) const CLEAR_LINE: &str = "\r\x1b[2K";
@@ -65,5 +67,60 @@ impl Bar {
 
     fn drawn(&self) -> MutexGuard<'_, (String, Instant)> {
         self.drawn.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Nothing is shown of runs shorter than this.
+const SILENCE: f64 = 2.0;
+
+/// A line that says what a run is doing: live on a terminal; elsewhere a plain line now and then.
+pub(crate) struct ProgressLine {
+    live: bool,
+    shown: bool,
+    /// After how many seconds of the run the next line is due.
+    next: f64,
+}
+
+impl ProgressLine {
+    /// Nothing is shown yet.
+    pub(crate) fn new() -> ProgressLine {
+        ProgressLine { live: std::io::stderr().is_terminal(), shown: false, next: SILENCE }
+    }
+
+    /// Shows where the run stands, if a line is due.
+    pub(crate) fn show(&mut self, now: &Progress) {
+        if now.seconds < self.next {
+            return;
+        }
+        self.next = match self.live {
+            true => now.seconds + 0.2,
+            false => (now.seconds * 2.0).min(now.seconds + 60.0),
+        };
+        let doing = match now.phase {
+            Phase::Translate => "translating".to_string(),
+            Phase::Preprocess => "building the heuristic".to_string(),
+            Phase::Explain(state, of) => format!("state {state} of {of}: splitting the costs"),
+            Phase::Certify => "writing the certificate".to_string(),
+            Phase::Verify => "checking the certificate".to_string(),
+            Phase::Search => {
+                format!(
+                    "f ≥ {}, {} expanded, {:.0} states/s",
+                    now.lower_bound.unwrap_or(0),
+                    now.expanded,
+                    now.evaluated as f64 / now.phase_seconds.max(1e-9),
+                )
+            }
+        };
+        let text = format!("[{:.0} s, {}] {doing}", now.seconds, show_bytes(now.memory_bytes));
+        let text = if self.live { format!("{CLEAR_LINE}{text}") } else { format!("{text}\n") };
+        self.shown = true;
+        eprint!("{text}");
+    }
+
+    /// Takes the live line away.
+    pub(crate) fn clear(&self) {
+        if self.live && self.shown {
+            eprint!("{CLEAR_LINE}");
+        }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Progress {
     /// Since the run began.
     pub(crate) seconds: f64,
     pub(crate) phase: Phase,
+    #[serde(skip)]
+    pub(crate) phase_seconds: f64,
     /// No plan costs less; unknown before the search.
     pub(crate) lower_bound: Option<Cost>,
     pub(crate) expanded: u64,

@@ -8,7 +8,7 @@ use planner::task::{Cost, Task};
 use serde::Serialize;
 
 use crate::run::console::visible_json;
-use crate::run::exit::{Exit, Place};
+use crate::run::exit::{self, Exit, Place};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -36,6 +36,14 @@ pub(crate) enum Status {
 }
 
 impl Status {
+    /// How a run ended with an error.
+    pub(crate) fn of_error(error: &anyhow::Error) -> Status {
+        match exit::of_error(error) {
+            Exit::Unsupported => Status::Unsupported,
+            _ => Status::Error,
+        }
+    }
+
     /// The exit code of a run that ended like this without an error of its own.
     pub(crate) fn exit(self) -> Exit {
         match self {

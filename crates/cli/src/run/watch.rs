@@ -8,83 +8,24 @@
 //!
 //! Invariant: the report is written once, by whoever claims the end first.
 
-use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-use experiment::machine::available_memory;
 use planner::search::{Limits, Statistics};
 use planner::translate::Interrupt;
 use serde::Serialize;
 
 use crate::run::console::visible;
-use crate::run::exit::{self, Exit};
+use crate::run::exit::{self, Exit, Failure};
+use crate::run::limits::{Options, Verbosity, processor_time_limit};
 use crate::run::output::{self, Output};
-use crate::run::progress::CLEAR_LINE;
+use crate::run::progress::ProgressLine;
 use crate::run::progress_file::{Due, Progress, ProgressFile};
 use crate::run::report::{Report, Status};
 use crate::run::{memory, signals};
 use crate::setup::heuristic::Resources;
-use crate::units::{parse_duration, parse_memory, show_bytes};
-
-/// What to limit, and where to report.
-#[derive(Clone, Debug)]
-pub(crate) struct Options {
-    pub(crate) time_limit: Option<Duration>,
-    pub(crate) memory_limit: Option<u64>,
-    pub(crate) json: Option<Output>,
-    /// Where progress is written for programs.
-    pub(crate) progress: Option<PathBuf>,
-    pub(crate) verbosity: Verbosity,
-    pub(crate) files: Vec<String>,
-    pub(crate) heuristic: String,
-    pub(crate) model: Option<String>,
-}
-
-/// Limits on the command line.
-#[derive(clap::Args, Clone, Debug)]
-pub(crate) struct LimitArgs {
-    /// Stop after this time, translation included: 30s, 5m, 2h
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    time_limit: Option<Duration>,
-    /// Stop at this much memory: 500MiB, 4GiB [default: 90 % of the machine's]
-    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
-    memory_limit: Option<u64>,
-}
-
-/// The memory limit where none is given.
-pub(crate) fn usual_memory_limit() -> Option<u64> {
-    available_memory().map(|bytes| bytes / 10 * 9)
-}
-
-impl Options {
-    /// Limits only; nothing to report.
-    pub(crate) fn new(limits: &LimitArgs, verbosity: Verbosity) -> Options {
-        Options {
-            time_limit: limits.time_limit,
-            memory_limit: limits.memory_limit.or_else(usual_memory_limit),
-            json: None,
-            progress: None,
-            verbosity,
-            files: Vec::new(),
-            heuristic: String::new(),
-            model: None,
-        }
-    }
-}
-
-/// How much to say.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
-pub(crate) enum Verbosity {
-    Quiet,
-    /// Only that something is going on, if it takes long.
-    Progress,
-    Normal,
-    Verbose,
-}
 
 /// What the run is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -122,15 +63,7 @@ static RUN: OnceLock<Run> = OnceLock::new();
 
 /// How long a run may take to notice its time limit before it is ended from outside.
 const GRACE: Duration = Duration::from_millis(50);
-/// A run ends this long before the system would kill it for its processor time, …
-const BEFORE_KILL: f64 = 0.2;
-/// … and this part of the limit: the system counts whole ticks, on a busy machine a percent too many
-/// (three of three runs with `ulimit -t 30` were killed).
-const BEFORE_KILL_PART: f64 = 0.02;
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Nothing is shown of runs shorter than this.
-const SILENCE: Duration = Duration::from_secs(2);
-
 impl Run {
     /// Starts the run: from now on its limits hold.
     pub(crate) fn start(options: Options) -> anyhow::Result<&'static Run> {
@@ -248,135 +181,57 @@ impl Run {
         self.note(|report| report.notes.push(text));
     }
 
-    /// Ends the run in order.
-    pub(crate) fn finish(&self, status: Status) -> ExitCode {
-        self.claim_end();
-        self.conclude(self.final_report(status, status.exit(), None))
-    }
-
-    /// Ends the run with a plan, which is printed whatever the verbosity.
+    /// Claims the end of the run: neither a limit nor a signal ends it from now on.
     ///
-    /// A plan that cannot be written is still printed, and in the JSON object.
-    pub(crate) fn finish_with_plan(
-        &self,
-        text: &str,
-        file: &Output,
-        mut plan_written: anyhow::Result<()>,
-        certified: anyhow::Result<()>,
-    ) -> ExitCode {
-        self.claim_end();
-        if *file == Output::Stdout {
-            plan_written = file.write(text);
-        } else if !self.json_on_stdout() {
-            let _ = Output::Stdout.write(text);
-        }
-        if let Err(error) = &plan_written {
-            let place = if self.json_on_stdout() { "in the JSON object" } else { "printed above" };
-            eprintln!("error: {}; the plan is {place}", visible(&format!("{error:#}")));
-        }
-        self.conclude_with(Status::Solved, plan_written.and(show_error(certified)))
-    }
-
-    /// Ends the run of a task without a plan.
-    pub(crate) fn finish_unsolvable(&self, certified: anyhow::Result<()>) -> ExitCode {
-        self.claim_end();
-        self.conclude_with(Status::Unsolvable, show_error(certified))
-    }
-
-    fn conclude_with(&self, status: Status, written: anyhow::Result<()>) -> ExitCode {
-        let exit = written.as_ref().map_or_else(exit::of_error, |()| status.exit());
-        let message = written.err().map(|error| format!("{error:#}"));
-        self.conclude(self.final_report(status, exit, message))
-    }
-
-    /// Ends the run because of an error, which the caller shows.
-    pub(crate) fn finish_with_error(&self, error: &anyhow::Error) {
-        self.claim_end();
-        let exit = exit::of_error(error);
-        let status = if exit == Exit::Unsupported { Status::Unsupported } else { Status::Error };
-        let mut report = self.final_report(status, exit, Some(format!("{error:#}")));
-        report.error = exit::place_of(error).cloned();
-        self.say(&report.last_line());
-        self.write_json(&report);
-    }
-
-    /// Prints the log and writes the JSON object.
-    fn conclude(&self, report: Report) -> ExitCode {
-        self.say(&report.log());
-        match self.write_json(&report) {
-            // Whoever reads the JSON object alone must not miss it unnoticed.
-            false if report.exit_code == Exit::Success as u8 => Exit::NotWritten.into(),
-            _ => ExitCode::from(report.exit_code),
-        }
-    }
-
-    /// Ends the process, whatever it is doing.
-    fn end_now(&self, status: Status) -> ! {
-        self.claim_end();
-        let found = self.known().found;
-        let report = match found.filter(|_| limits(status)) {
-            Some(found) => {
-                let message = format!("{} {NO_CERTIFICATE}", status.sentence());
-                self.final_report(found, Exit::NotWritten, Some(message))
-            }
-            None => self.final_report(status, status.exit(), None),
-        };
-        self.write_json(&report);
-        output::abandon();
-        if self.options.verbosity >= Verbosity::Normal {
-            // Not through std's handles: another thread may hold their locks for ever.
-            let to = if self.json_on_stdout() { libc::STDERR_FILENO } else { libc::STDOUT_FILENO };
-            write_raw(to, &report.log());
-        }
-        let message = report.message.as_deref().unwrap_or(status.sentence());
-        write_raw(libc::STDERR_FILENO, &format!("{message}\n"));
-        // SAFETY: ends the process; nothing runs afterwards.
-        unsafe { libc::_exit(i32::from(report.exit_code)) }
-    }
-
     /// Returns in one thread only, and only once.
-    fn claim_end(&self) {
+    pub(crate) fn claim_end(&self) -> End<'_> {
         memory::lift_limit();
         if self.ended.swap(true, Ordering::SeqCst) {
             loop {
                 std::thread::sleep(INTERVAL);
             }
         }
+        End { run: self }
+    }
+
+    /// Ends the process because of a limit or a signal, whatever it is doing.
+    fn end_now(&self, status: Status) -> ! {
+        let end = self.claim_end();
+        let is_limit = matches!(status, Status::OutOfTime | Status::OutOfMemory);
+        let found = self.known().found.filter(|_| is_limit);
+        let without = |_| format!("{} {NO_CERTIFICATE}", status.sentence());
+        let failure = found.map(without).map(|message| Failure::new(Exit::NotWritten, message));
+        let exit = end.report(found.unwrap_or(status), failure.as_ref().map_or(Ok(()), Err));
+        output::abandon();
+        let message = failure.map_or(status.sentence().into(), |failure| failure.to_string());
+        write_raw(libc::STDERR_FILENO, &format!("{message}\n"));
+        // SAFETY: ends the process; nothing runs afterwards.
+        unsafe { libc::_exit(exit as i32) }
     }
 
     /// Writes a line of progress, if that is asked for and due.
     fn write_progress(&self, due: Due) {
         let Some(file) = &self.progress else { return };
-        let elapsed = self.started.elapsed();
-        if !file.is_due(elapsed, due) {
+        if !file.is_due(self.started.elapsed(), due) {
             return;
         }
+        file.write(&self.standing());
+    }
+
+    /// Where the run stands.
+    fn standing(&self) -> Progress {
+        // Nothing is allocated under the lock, which whoever ends the run needs.
         let known = self.known();
-        let (phase, lower_bound) = (known.phase, known.report.lower_bound);
         let Statistics { expanded, evaluated, .. } = known.report.statistics;
-        drop(known);
-        file.write(&Progress {
-            seconds: elapsed.as_secs_f64(),
-            phase,
-            lower_bound,
+        Progress {
+            seconds: self.started.elapsed().as_secs_f64(),
+            phase: known.phase,
+            phase_seconds: known.phase_started.elapsed().as_secs_f64(),
+            lower_bound: known.report.lower_bound,
             expanded,
             evaluated,
             memory_bytes: memory::resident() as u64,
-        });
-    }
-
-    fn final_report(&self, status: Status, exit: Exit, message: Option<String>) -> Report {
-        self.write_progress(Due::Now);
-        let mut known = self.known();
-        known.close_phase();
-        let mut report = known.report.clone();
-        drop(known);
-        report.status = status;
-        report.exit_code = exit as u8;
-        report.message = message;
-        report.total_s = self.started.elapsed().as_secs_f64();
-        (report.peak_memory_bytes, report.cpu_s) = memory::usage();
-        report
+        }
     }
 
     /// Writes the JSON object, if it is asked for; false if that failed.
@@ -394,7 +249,8 @@ impl Run {
         }
     }
 
-    fn json_on_stdout(&self) -> bool {
+    /// Whether standard output is for the JSON object.
+    pub(crate) fn json_on_stdout(&self) -> bool {
         self.options.json == Some(Output::Stdout)
     }
 
@@ -421,40 +277,51 @@ impl Run {
             }
             self.write_progress(Due::Second);
             if self.options.verbosity != Verbosity::Quiet {
-                line.show(self, memory::resident() as u64);
+                line.show(&self.standing());
             }
         }
         line.clear();
     }
 }
 
+/// The end of a run, held by whoever claimed it first.
+pub(crate) struct End<'r> {
+    run: &'r Run,
+}
+
+impl End<'_> {
+    /// Writes the report of a run that ended like this, the log too unless it failed; returns how
+    /// the process is to end.
+    ///
+    /// Prints without std's locks, which another thread may hold for ever.
+    pub(crate) fn report(self, status: Status, result: Result<(), &anyhow::Error>) -> Exit {
+        let run = self.run;
+        let exit = result.map_or_else(exit::of_error, |()| status.exit());
+        run.write_progress(Due::Now);
+        let mut known = run.known();
+        known.close_phase();
+        let mut report = known.report.clone();
+        drop(known);
+        report.status = status;
+        report.exit_code = exit as u8;
+        report.message = result.err().map(|error| format!("{error:#}"));
+        report.error = result.err().and_then(exit::place_of).cloned();
+        report.total_s = run.started.elapsed().as_secs_f64();
+        (report.peak_memory_bytes, report.cpu_s) = memory::usage();
+        let is_written = run.write_json(&report);
+        if run.options.verbosity >= Verbosity::Normal {
+            let to = if run.json_on_stdout() { libc::STDERR_FILENO } else { libc::STDOUT_FILENO };
+            let failed = matches!(status, Status::Error | Status::Unsupported);
+            write_raw(to, &if failed { report.last_line() } else { report.log() });
+        }
+        // Whoever reads the JSON object alone must not miss it unnoticed.
+        if is_written || exit != Exit::Success { exit } else { Exit::NotWritten }
+    }
+}
+
 /// What is said when a limit is reached after the result was found.
 pub(crate) const NO_CERTIFICATE: &str =
     "The result was found, but its certificate was not finished.";
-
-fn limits(status: Status) -> bool {
-    matches!(status, Status::OutOfTime | Status::OutOfMemory)
-}
-
-/// Shows why a result has no certificate, if it has none.
-fn show_error(certified: anyhow::Result<()>) -> anyhow::Result<()> {
-    if let Err(error) = &certified {
-        eprintln!("error: {}", visible(&format!("{error:#}")));
-    }
-    certified
-}
-
-/// Seconds of processor time after which the system would kill the process without a word: it
-/// does if the limit that it warns of (by SIGXCPU) is not below the other one (`ulimit -t`).
-fn processor_time_limit() -> Option<f64> {
-    // SAFETY: getrlimit fills the struct, for which all zeros is a valid value.
-    let limit = unsafe {
-        let mut limit: libc::rlimit = std::mem::zeroed();
-        (libc::getrlimit(libc::RLIMIT_CPU, &mut limit) == 0).then_some(limit)?
-    };
-    let kills = limit.rlim_max != libc::RLIM_INFINITY && limit.rlim_cur >= limit.rlim_max;
-    kills.then_some(limit.rlim_max as f64 * (1.0 - BEFORE_KILL_PART) - BEFORE_KILL)
-}
 
 impl Known {
     fn close_phase(&mut self) {
@@ -468,62 +335,6 @@ impl Known {
             Phase::Certify => &mut self.report.certificate_s,
             Phase::Verify => &mut self.report.verify_s,
         } += seconds;
-    }
-}
-
-/// The live line on a terminal; elsewhere a plain line now and then.
-struct ProgressLine {
-    live: bool,
-    shown: bool,
-    next: Duration,
-}
-
-impl ProgressLine {
-    fn new() -> ProgressLine {
-        ProgressLine { live: std::io::stderr().is_terminal(), shown: false, next: SILENCE }
-    }
-
-    fn show(&mut self, run: &Run, resident: u64) {
-        let elapsed = run.started.elapsed();
-        if elapsed < self.next {
-            return;
-        }
-        self.next = if self.live {
-            elapsed + Duration::from_millis(200)
-        } else {
-            (elapsed * 2).min(elapsed + Duration::from_secs(60))
-        };
-        // Nothing is allocated under the lock, which whoever ends the run needs.
-        let known = run.known();
-        let (phase, lower_bound) = (known.phase, known.report.lower_bound);
-        let Statistics { expanded, evaluated, .. } = known.report.statistics;
-        let seconds = known.phase_started.elapsed().as_secs_f64().max(1e-9);
-        drop(known);
-        let memory = show_bytes(resident);
-        let doing = match phase {
-            Phase::Translate => "translating".to_string(),
-            Phase::Preprocess => "building the heuristic".to_string(),
-            Phase::Explain(state, of) => format!("state {state} of {of}: splitting the costs"),
-            Phase::Certify => "writing the certificate".to_string(),
-            Phase::Verify => "checking the certificate".to_string(),
-            Phase::Search => {
-                format!(
-                    "f ≥ {}, {expanded} expanded, {:.0} states/s",
-                    lower_bound.unwrap_or(0),
-                    evaluated as f64 / seconds,
-                )
-            }
-        };
-        let text = format!("[{:.0} s, {memory}] {doing}", elapsed.as_secs_f64());
-        let text = if self.live { format!("{CLEAR_LINE}{text}") } else { format!("{text}\n") };
-        self.shown = true;
-        eprint!("{text}");
-    }
-
-    fn clear(&self) {
-        if self.live && self.shown {
-            eprint!("{CLEAR_LINE}");
-        }
     }
 }
 
