@@ -136,46 +136,6 @@ impl TaskPositions {
     pub fn pairs(&self) -> &[Option<u32>] {
         &self.pair
     }
-
-    /// The backward pass of [`TaskPositions::shares`]: adds ∂loss/∂score of each position to
-    /// `d_scores[token]`, where `token` names the score that each position used.
-    pub fn shares_backward(
-        &self,
-        shares: &[f32],
-        d_shares: &[f32],
-        token: &[u32],
-        d_scores: &mut [f32],
-    ) {
-        let mut next = 0;
-        for o in 0..self.positions.operators() {
-            let range = self.positions.of_operator(o);
-            let n = self.positions.scored[range].iter().filter(|scored| **scored).count();
-            let (pairs, token) = (&self.pair[next..next + n], &token[next..next + n]);
-            next += n;
-            let pairs = || pairs.iter().map(|pair| pair.map(|pair| pair as usize));
-            // A pair without a share in the bound has no derivative of its own.
-            let mean: f32 = pairs().flatten().map(|i| shares[i] * d_shares[i]).sum();
-            for (pair, &token) in pairs().zip(token) {
-                if let Some(i) = pair {
-                    d_scores[token as usize] += shares[i] * (d_shares[i] - mean);
-                }
-            }
-        }
-    }
-
-    /// ∂loss/∂gain of the prior, given ∂loss/∂share of each pair.
-    pub fn gain_backward(&self, shares: &[f32], d_shares: &[f32], prior: &[f32]) -> f32 {
-        let (mut next, mut d_gain) = (0, 0.0);
-        for o in 0..self.positions.operators() {
-            let range = self.positions.of_operator(o);
-            let n = self.positions.scored[range].iter().filter(|scored| **scored).count();
-            let pairs = || self.pair[next..next + n].iter().flatten().map(|&pair| pair as usize);
-            let mean: f32 = pairs().map(|i| shares[i] * d_shares[i]).sum();
-            d_gain += pairs().map(|i| shares[i] * (d_shares[i] - mean) * prior[i]).sum::<f32>();
-            next += n;
-        }
-        d_gain
-    }
 }
 
 /// A model at work on one task.

@@ -14,8 +14,10 @@ use planner::pddl::{self, Source};
 use planner::task::{OpId, Value};
 use planner::translate::{TranslateOptions, translate};
 use train::dataset::SampledState;
+use train::dataset::config::{Labels, SampleConfig, StateSource};
+use train::dataset::tasks::{Job, abstractions};
 use train::generate::{Domain, generate};
-use train::sample::{Job, Labels, SampleConfig, StateSource, abstractions, sample_task};
+use train::sample::sample_task;
 
 /// The size of each domain's tasks: in the middle of the paper's training sizes, and the largest
 /// of them that take seconds.

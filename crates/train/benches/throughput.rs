@@ -19,8 +19,10 @@ use lcp::wl::VocabularyBuilder;
 use planner::pddl::{self, Source};
 use planner::translate::{TranslateOptions, translate};
 use rand::SeedableRng;
+use train::dataset::config::{Labels, SampleConfig, StateSource};
+use train::dataset::tasks::{Job, abstractions};
 use train::generate::{Domain, Random, generate};
-use train::sample::{Job, Labels, SampleConfig, StateSource, abstractions, sample_task};
+use train::sample::sample_task;
 use train::training::config::TrainConfig;
 
 /// The size of each domain's tasks, in the middle of the paper's training sizes.

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use planner::heuristic::Blind;
 use planner::search::{self, Limits, Outcome};
 use planner::task::FactMeaning;
+use train::dataset::tasks::Job;
 use train::dataset::tasks::load_tasks;
 use train::generate::{Domain, GenerateError, generate};
-use train::sample::Job;
 
 #[test]
 fn the_same_seed_gives_the_same_tasks_and_another_seed_others() {

@@ -16,11 +16,12 @@ use lcp::wl::VocabularyBuilder;
 use planner::partition::{CostPartitioning, PartitionScratch};
 use planner::task::Value;
 use rand::SeedableRng;
+use train::dataset::config::{Labels, SampleConfig, StateSource};
 use train::dataset::tasks::{TaskStates, load_samples, load_states, load_tasks};
 use train::dataset::{Dataset, Header, Writer};
 use train::generate::Random;
 use train::judge::{Judgement, judge, leave_out_seen};
-use train::sample::{Labels, SampleConfig, StateSource, sample, solver};
+use train::sample::{sample, solver};
 use train::training::config::TrainConfig;
 use train::training::{EpochMetrics, Event, Inputs, Origin, TrainError, train};
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser as AtLeast;
+use train::dataset::config::{Labels, SampleConfig, StateSource};
 use train::dataset::tasks::{TaskError, load_states, load_tasks};
 use train::dataset::{Header, Writer};
-use train::sample::{Labels, SampleConfig, SampleProgress, StateSource, sample, solver};
+use train::sample::{SampleProgress, sample, solver};
 
 use crate::run::exit::{Exit, Failure};
 use crate::run::limits::usual_memory_limit;

@@ -16,6 +16,7 @@ pub mod engine;
 pub mod examples;
 pub mod loss;
 pub mod optimiser;
+mod shares;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! The file of sampled states: compact, versioned, checked, and extendable task by task.
 //!
-//! [`mod@format`] is its bytes, [`tasks`] makes the tasks of a file again.
+//! [`mod@format`] is its bytes, [`config`] how its states were sampled, [`tasks`] makes the tasks of a file again.
 //! A file whose last block is cut off, as a kill leaves it, can be continued.
 
+pub mod config;
 pub mod format;
 pub mod tasks;
 
@@ -15,7 +16,7 @@ use planner::translate::sas;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::sample::SampleConfig;
+use config::SampleConfig;
 use format::{Reader, fnv, push_block};
 
 const MAGIC: &[u8; 8] = b"APSAMPLE";
@@ -217,7 +218,7 @@ fn read(path: &Path) -> Result<(Dataset, usize, usize), DatasetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Labels, StateSource};
+    use crate::dataset::config::{Labels, StateSource};
 
     fn header(seed: u64) -> Header {
         Header {

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lcp::training::examples::LabelledState;
-use planner::abstraction::Abstractions;
+use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::pddl::{self, PddlError};
-use planner::task::Task;
+use planner::task::{Task, Value};
 use planner::translate::sas::{self, SasError};
 use planner::translate::{TranslateError, TranslateOptions, translate};
 use rayon::prelude::*;
@@ -15,7 +15,6 @@ use thiserror::Error;
 use super::{
     Dataset, DatasetError, Header, SampledState, SampledTask, Source, fingerprint, state_hashes,
 };
-use crate::sample::{Job, abstractions};
 
 /// Why tasks cannot be read.
 #[derive(Debug, Error)]
@@ -81,6 +80,18 @@ impl TaskStates {
     pub fn state_hashes(&self) -> Vec<u64> {
         state_hashes(&self.task, self.states.iter().map(|state| state.values.as_slice()))
     }
+}
+
+/// A task to be sampled.
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// The task.
+    pub task: Task,
+    /// The states to label, if they are given.
+    pub states: Option<Vec<Vec<Value>>>,
 }
 
 /// A domain and its tasks.
@@ -205,6 +216,11 @@ fn parse_domain(path: &Path, header: &Header) -> Result<Option<pddl::Domain>, Ta
         pddl::parse_domain(pddl::Source::new(name, text.as_bytes()))
     };
     Ok(header.domain_text.as_ref().map(parse).transpose()?)
+}
+
+/// The projections that samples and models are about: to patterns of at most so many variables.
+pub fn abstractions(task: &Task, size: usize) -> Arc<Abstractions> {
+    Abstractions::new(task, &interesting_patterns(task, size, &PatternLimits::default()))
 }
 
 /// Reads files of samples and makes their tasks again; also returns the headers.

@@ -13,7 +13,7 @@ use planner::partition::{
 };
 use planner::task::{OpId, Value};
 
-use super::Labels;
+use crate::dataset::config::Labels;
 
 /// The distance between lower and upper bound at which a partitioning counts as optimal, as a
 /// share of the optimum.

@@ -1,6 +1,6 @@
 //! Sampling: states of tasks with their optimal cost partitionings as labels.
 //!
-//! States come from random walks (the paper) or from a search ([`StateSource`]); dead ends and
+//! States come from random walks (the paper) or from a search ([`StateSource`](crate::dataset::config::StateSource)); dead ends and
 //! goal states are left out.
 //! Labels are optimal non-negative partitionings in which every operator's cost is given out
 //! (Σ_P c^P(o) = c(o)), and their value h_OCP.
@@ -14,99 +14,21 @@ mod labels;
 mod states;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
-use planner::task::{Task, Value};
 use rand::SeedableRng;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use crate::dataset::{DatasetError, SampledState, SampledTask, Source, Writer, fingerprint};
+use crate::dataset::config::{Labels, SampleConfig};
+use crate::dataset::tasks::{Job, abstractions};
+use crate::dataset::{DatasetError, SampledState, SampledTask, Writer, fingerprint};
 use crate::generate::Random;
 use labels::Labeller;
 use states::states;
 
 pub use labels::{LABEL_GAP, solver};
-
-/// Where states come from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StateSource {
-    /// The ends of random walks from the initial state.
-    Walk,
-    /// The states of an optimal plan and others that A* evaluated with saturated partitionings.
-    Search,
-    /// Half of each.
-    Both,
-}
-
-/// What is computed for a state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Labels {
-    /// Nothing; enough for training on the bound.
-    None,
-    /// An optimal partitioning and its value.
-    Ocp,
-    /// The most even optimal partitioning, a function of the state, and its value.
-    Canonical,
-}
-
-/// How tasks are sampled.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SampleConfig {
-    /// Where states come from.
-    pub states: StateSource,
-    /// States a task at most.
-    pub per_task: usize,
-    /// What is computed for them.
-    pub labels: Labels,
-    /// The most variables of a pattern.
-    #[serde(default = "pairs", skip_serializing_if = "is_pairs")]
-    pub pattern_size: usize,
-    /// Seconds a task at most.
-    pub time_limit_s: f64,
-    /// The seed of all random numbers.
-    pub seed: u64,
-}
-
-fn pairs() -> usize {
-    2
-}
-
-fn is_pairs(&size: &usize) -> bool {
-    size == pairs()
-}
-
-impl Default for SampleConfig {
-    /// The paper's choices.
-    fn default() -> SampleConfig {
-        SampleConfig {
-            states: StateSource::Walk,
-            per_task: 500,
-            labels: Labels::Ocp,
-            pattern_size: pairs(),
-            time_limit_s: 1800.0,
-            seed: 0,
-        }
-    }
-}
-
-/// A task to be sampled.
-pub struct Job {
-    /// Its name.
-    pub name: String,
-    /// Where it comes from.
-    pub source: Source,
-    /// The task.
-    pub task: Task,
-    /// The states to label, if they are given.
-    pub states: Option<Vec<Vec<Value>>>,
-}
 
 /// The progress of sampling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,11 +85,6 @@ pub fn sample(
         Some(error) => Err(error),
         None => Ok(ordered.next == jobs.len()),
     }
-}
-
-/// The projections that everything here is about: to patterns of at most so many variables.
-pub fn abstractions(task: &Task, size: usize) -> Arc<Abstractions> {
-    Abstractions::new(task, &interesting_patterns(task, size, &PatternLimits::default()))
 }
 
 /// The states and labels of one task.

@@ -14,7 +14,7 @@ use planner::task::{OpId, Task, Value};
 use rand::RngExt;
 use rustc_hash::FxHashSet;
 
-use super::{SampleConfig, StateSource};
+use crate::dataset::config::{SampleConfig, StateSource};
 use crate::generate::Random;
 
 /// The states of a task, none of them a goal or a recognised dead end.
