@@ -22,7 +22,7 @@ def test_cargo_accepts_the_source_package(tmp_path: Path) -> None:
     done = subprocess.run(metadata, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     packages = {package["name"] for package in json.loads(done.stdout)["packages"]}
-    assert {"apportion", "planner", "lcp", "train", "experiment", "svg"} <= packages
+    assert {"apportion", "planner", "lcp", "train", "experiment", "host", "svg"} <= packages
     models = {path.name for path in ROOT.glob("models/*.safetensors")}
     assert models and models == {path.name for path in folder.glob("models/*.safetensors")}
     assert not (folder / "python/tests").exists()

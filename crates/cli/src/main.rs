@@ -9,8 +9,6 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 
-pub(crate) use ::experiment::units;
-
 use crate::commands::{
     documents, evaluate, experiment, explain, generate, judge, plan, sample, train, translate,
     validate,

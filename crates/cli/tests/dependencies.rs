@@ -4,15 +4,16 @@
 use std::path::Path;
 
 /// Each folder under `crates`, with the crates of this repository that it may use.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     ("verify", &[]),
     ("svg", &[]),
-    ("experiment", &["svg"]),
+    ("host", &[]),
+    ("experiment", &["host", "svg"]),
     ("planner", &[]),
     ("lcp", &["planner", "svg"]),
     ("train", &["lcp", "planner", "svg"]),
     ("cuda", &["lcp"]),
-    ("cli", &["apportion-verify", "cuda", "experiment", "lcp", "planner", "train"]),
+    ("cli", &["apportion-verify", "cuda", "experiment", "host", "lcp", "planner", "train"]),
 ];
 
 fn root() -> std::path::PathBuf {

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::session::Misuse;
-use crate::units::{parse_duration, parse_memory};
+use host::units::{parse_duration, parse_memory};
 
 /// An experiment file with its parameters filled in.
 #[derive(Debug, Clone, Deserialize)]

@@ -3,10 +3,11 @@
 //! Guarantees that the same experiment file, parameters and folders give the same list, in the same
 //! order, on every machine: so a number is enough to address a run.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use host::files::{find_domain_file, is_domain_file};
 
 use crate::config::{Experiment, Limits, TaskGroup, substitute};
 use crate::sha256::digest;
@@ -24,7 +25,7 @@ pub struct TaskFile {
 
 /// One run: a task and a configuration.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub struct ListedRun {
     /// Position in the list, from 1.
     pub number: usize,
     /// What is solved.
@@ -44,16 +45,16 @@ pub struct Run {
 }
 
 /// As a line of the list: number, configuration, task and command, with tabs between them.
-impl std::fmt::Display for Run {
+impl std::fmt::Display for ListedRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Run { number, configuration, task, .. } = self;
+        let ListedRun { number, configuration, task, .. } = self;
         write!(f, "{number}\t{configuration}\t{}\tapportion plan", task.name)?;
         let files = task.files.iter().map(|file| file.to_string_lossy().into_owned());
         files.chain(self.arguments.iter().cloned()).try_for_each(|word| write!(f, " {word}"))
     }
 }
 
-impl Run {
+impl ListedRun {
     /// Identifies what was run, for resuming: two runs with one key would do the same work.
     pub(crate) fn key(&self) -> String {
         let mut settings = vec![
@@ -74,7 +75,7 @@ impl Run {
 }
 
 /// Every run of the experiment, in order.
-pub(crate) fn list(experiment: &Experiment) -> Result<Vec<Run>> {
+pub(crate) fn list(experiment: &Experiment) -> Result<Vec<ListedRun>> {
     let mut runs = Vec::new();
     for task in list_tasks(experiment)? {
         for configuration in &experiment.configurations {
@@ -95,7 +96,7 @@ pub(crate) fn list(experiment: &Experiment) -> Result<Vec<Run>> {
                 .collect::<Result<Vec<_>>>()
                 .with_context(|| format!("in the configuration `{}`", configuration.name))?;
             arguments.extend(configuration.certified.then(|| "--certified".to_owned()));
-            runs.push(Run {
+            runs.push(ListedRun {
                 number: runs.len() + 1,
                 task: task.clone(),
                 configuration: configuration.name.clone(),
@@ -124,12 +125,12 @@ fn model_argument(arguments: &[String]) -> Option<&Path> {
 }
 
 /// Whether the model file that a run needs, if any, is there.
-pub(crate) fn has_model(run: &Run) -> bool {
+pub(crate) fn has_model(run: &ListedRun) -> bool {
     model_argument(&run.arguments).is_none_or(Path::is_file)
 }
 
 /// Notes the hash of every model that the runs need; one that is missing is an error.
-pub(crate) fn hash_models(runs: &mut [Run]) -> Result<()> {
+pub(crate) fn hash_models(runs: &mut [ListedRun]) -> Result<()> {
     let mut known: BTreeMap<PathBuf, String> = BTreeMap::new();
     for run in runs {
         let Some(path) = model_argument(&run.arguments) else { continue };
@@ -201,34 +202,6 @@ fn task_file(group: &TaskGroup, problem: PathBuf) -> Result<TaskFile> {
         vec![domain_file, problem]
     };
     Ok(TaskFile { name, domain, files })
-}
-
-/// The names under which a problem's domain file is looked for beside it, as Fast Downward does.
-pub fn domain_file_names(problem: &Path) -> Vec<String> {
-    let name = file_name(problem);
-    let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let dot = if extension.is_empty() { "" } else { "." };
-    let mut names = vec![
-        "domain.pddl".to_owned(),
-        format!("{stem}-domain{dot}{extension}"),
-        // Folders such as airport, where p01-airport1-p1.pddl belongs to p01-domain.pddl.
-        format!("{}-domain.pddl", name.chars().take(3).collect::<String>()),
-        format!("domain_{name}"),
-        format!("domain-{name}"),
-    ];
-    let mut seen = HashSet::new();
-    names.retain(|name| seen.insert(name.clone()));
-    names
-}
-
-/// The domain file of a problem, by the names in use at the planning competitions.
-pub fn find_domain_file(problem: &Path) -> Option<PathBuf> {
-    let candidates = domain_file_names(problem).into_iter();
-    candidates.map(|name| problem.with_file_name(name)).find(|path| path.is_file())
-}
-
-fn is_domain_file(name: &str) -> bool {
-    name.starts_with("domain") || name.ends_with("-domain.pddl")
 }
 
 fn file_name(path: &Path) -> String {

@@ -10,10 +10,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::{Experiment, Limits};
-use crate::list::Run;
+use crate::list::ListedRun;
 use crate::process::Executor;
 use crate::results::{Record, replace_file};
-use crate::units::show_bytes;
+use host::units::show_bytes;
 
 /// Disk space set aside per run (its result line) and per job (plan, JSON, log).
 const BYTES_PER_RUN: u64 = 8 << 10;
@@ -81,7 +81,7 @@ pub(crate) fn check_folder(folder: &Path, runs: usize, jobs: usize) -> Result<()
 }
 
 /// Splits off the runs that are done; refuses a folder whose results were made with other settings.
-pub(crate) fn without_done(runs: Vec<Run>, done: &[Record]) -> Result<Vec<Run>> {
+pub(crate) fn without_done(runs: Vec<ListedRun>, done: &[Record]) -> Result<Vec<ListedRun>> {
     let keys: BTreeSet<&str> = done.iter().map(|record| record.key.as_str()).collect();
     let names: BTreeMap<(&str, &str), &Record> =
         done.iter().map(|r| ((r.configuration.as_str(), r.task.as_str()), r)).collect();
@@ -104,7 +104,7 @@ pub(crate) fn without_done(runs: Vec<Run>, done: &[Record]) -> Result<Vec<Run>> 
     Ok(left)
 }
 
-fn difference(run: &Run, other: &Record) -> String {
+fn difference(run: &ListedRun, other: &Record) -> String {
     let now = run.limits.time.as_secs_f64();
     let mut parts = Vec::new();
     if other.time_limit_s != Some(now) {
@@ -138,15 +138,19 @@ const MISTAKES: [i32; 2] = [31, 36];
 
 /// Tries every configuration that has no result yet, briefly, on its first task: one whose arguments are
 /// wrong is an error now. A crash is none: it will be a result.
-pub(crate) fn try_configurations(runs: &[Run], done: &[Record], executor: &Executor) -> Result<()> {
+pub(crate) fn try_configurations(
+    runs: &[ListedRun],
+    done: &[Record],
+    executor: &Executor,
+) -> Result<()> {
     let mut tried: BTreeSet<&str> =
         done.iter().map(|record| record.configuration.as_str()).collect();
-    let firsts: Vec<&Run> =
+    let firsts: Vec<&ListedRun> =
         runs.iter().filter(|run| tried.insert(run.configuration.as_str())).collect();
     let mut broken = Vec::new();
     for first in firsts {
         let time = TRIAL.min(first.limits.time);
-        let trial = Run { limits: Limits { time, ..first.limits }, ..first.clone() };
+        let trial = ListedRun { limits: Limits { time, ..first.limits }, ..first.clone() };
         let Some(record) = executor.execute(&trial)? else { return Ok(()) };
         if record.exit_code.is_some_and(|code| MISTAKES.contains(&code)) {
             broken.push(format!(

@@ -17,9 +17,10 @@ use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
 use crate::config::Limits;
-use crate::list::Run;
-use crate::machine::{Program, resident_memory};
+use crate::list::ListedRun;
+use crate::program::Program;
 use crate::results::{FORMAT, Origin, Record, Status};
+use host::machine::resident_memory;
 
 /// What the kernel says about an ended process.
 struct Ended {
@@ -54,7 +55,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Executes one run; `None` when `stop` was raised meanwhile.
-    pub(crate) fn execute(&self, run: &Run) -> Result<Option<Record>> {
+    pub(crate) fn execute(&self, run: &ListedRun) -> Result<Option<Record>> {
         let folder = self.scratch.join(format!("run-{}", run.number));
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -65,7 +66,7 @@ impl<'a> Executor<'a> {
         Ok(record)
     }
 
-    fn execute_in(&self, folder: &Path, run: &Run) -> Result<Option<Record>> {
+    fn execute_in(&self, folder: &Path, run: &ListedRun) -> Result<Option<Record>> {
         let (json, stderr) = (folder.join("result.json"), folder.join("stderr"));
         let log =
             File::create(&stderr).with_context(|| format!("cannot write {}", stderr.display()))?;
@@ -134,7 +135,7 @@ impl<'a> Executor<'a> {
 }
 
 /// Starts the process and watches it to its end; `None` when `stop` was raised.
-fn wait_for(command: &mut Command, run: &Run, stop: &AtomicBool) -> Result<Option<Ended>> {
+fn wait_for(command: &mut Command, run: &ListedRun, stop: &AtomicBool) -> Result<Option<Ended>> {
     let parent = std::process::id();
     // The planner ends by itself at the first limit and is killed at the second.
     let cpu = run
@@ -260,7 +261,7 @@ fn classify(
 }
 
 /// Replaces the paths of the task's files by their names.
-fn without_paths(run: &Run, text: &str) -> String {
+fn without_paths(run: &ListedRun, text: &str) -> String {
     run.task.files.iter().fold(text.to_owned(), |text, path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         text.replace(&*path.to_string_lossy(), &name)
@@ -311,7 +312,7 @@ mod tests {
         std::fs::write(&program, text).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, mode).unwrap();
-        let run = Run {
+        let run = ListedRun {
             number: 1,
             task: TaskFile {
                 name: "d/p".into(),

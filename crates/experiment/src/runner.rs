@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::list::Run;
+use crate::list::ListedRun;
 use crate::process::Executor;
 use crate::results::{ResultFile, Status};
 use crate::session::Event;
@@ -30,7 +30,7 @@ pub struct Summary {
 
 /// Executes `runs` with `jobs` at a time, appending each result to `results`.
 pub(crate) fn execute_all(
-    runs: &[Run],
+    runs: &[ListedRun],
     jobs: usize,
     executor: &Executor,
     results: &mut ResultFile,

@@ -7,63 +7,49 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use host::machine;
 
 use crate::config::Experiment;
-use crate::list::{Run, has_model, hash_models, list};
-use crate::machine::{self, Program};
+use crate::list::{ListedRun, has_model, hash_models, list};
 use crate::numbers::Numbers;
 use crate::process::Executor;
+use crate::program::Program;
 use crate::results::{self, Record, ResultFile, Status, json_lines, replace_file};
 use crate::runner::{Summary, execute_all};
-use crate::units::show_bytes;
 use crate::{import, preflight};
+use host::units::show_bytes;
 
 /// Which runs of an experiment to execute, and how.
-#[derive(Debug, Clone, clap::Args)]
-pub struct Request {
-    /// The experiment file
-    #[arg(value_name = "CONFIG.toml")]
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// The experiment file.
     pub config: PathBuf,
-    /// Folder for the results, instead of the experiment file's
-    #[arg(long, value_name = "DIR")]
+    /// Folder for the results, instead of the experiment file's.
     pub results: Option<PathBuf>,
-    /// Value of a parameter of the experiment file
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    /// Values of parameters of the experiment file, by name.
     pub set: Vec<(String, String)>,
-    /// Runs at a time [default: one per core]
-    #[arg(long, value_name = "N")]
+    /// Runs at a time; one per core unless given.
     pub jobs: Option<NonZeroUsize>,
-    /// Only these runs of the list, into a result file of their own (for job arrays)
-    #[arg(long, value_name = "N[-M],…")]
+    /// Only these runs of the list, into a result file of their own (for job arrays).
     pub only: Option<Numbers>,
-    /// Only these configurations, separated by commas
-    #[arg(long, value_name = "NAME,…")]
+    /// Only these configurations; several may be in one text, separated by commas.
     pub configurations: Vec<String>,
-    /// Only these domains, separated by commas
-    #[arg(long, value_name = "NAME,…")]
+    /// Only these domains; several may be in one text, separated by commas.
     pub domains: Vec<String>,
-    /// Leave out runs whose model file is not there, instead of refusing to start
-    #[arg(long)]
+    /// Leave out runs whose model file is not there, instead of refusing to start.
     pub skip_missing_models: bool,
-    /// Drop results of these kinds first, so that they run again
-    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    /// Drop results of these kinds first, so that they run again.
     pub redo: Vec<Redo>,
 }
 
-/// Reads `NAME=VALUE`.
-pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
-}
-
 /// Results that are to be made again.
-#[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Redo {
-    /// Unexplained errors
+    /// Unexplained errors.
     Errors,
-    /// Results of the same configuration and task under other settings
+    /// Results of the same configuration and task under other settings.
     Changed,
-    /// Results of another build of the program
+    /// Results of another build of the program.
     Stale,
 }
 
@@ -83,7 +69,7 @@ pub enum Event<'a> {
     },
 }
 
-impl Request {
+impl Session {
     /// The folder for the results.
     pub fn folder<'a>(&'a self, experiment: &'a Experiment) -> &'a Path {
         self.results.as_ref().unwrap_or(&experiment.results)
@@ -91,19 +77,23 @@ impl Request {
 }
 
 /// The runs asked for, in order; `generator` is the program that makes tasks with `generate`.
-pub fn list_runs(experiment: &Experiment, request: &Request, generator: &Path) -> Result<Vec<Run>> {
+pub fn list_runs(
+    experiment: &Experiment,
+    session: &Session,
+    generator: &Path,
+) -> Result<Vec<ListedRun>> {
     preflight::generate_tasks(experiment, generator)?;
     let mut runs = list(experiment)?;
     let known = experiment.configurations.iter().map(|configuration| configuration.name.clone());
-    let configurations = choose("--configurations", &request.configurations, known.collect())?;
+    let configurations = choose("--configurations", &session.configurations, known.collect())?;
     let known = runs.iter().map(|run| run.task.domain.clone());
-    let domains = choose("--domains", &request.domains, known.collect())?;
+    let domains = choose("--domains", &session.domains, known.collect())?;
     let listed = runs.len();
-    if let Some(last) = request.only.as_ref().map(Numbers::last).filter(|&last| last > listed) {
+    if let Some(last) = session.only.as_ref().map(Numbers::last).filter(|&last| last > listed) {
         bail!(Misuse(format!("--only {last}: the list has {listed} runs")));
     }
     runs.retain(|run| {
-        request.only.as_ref().is_none_or(|only| only.contains(run.number))
+        session.only.as_ref().is_none_or(|only| only.contains(run.number))
             && configurations.contains(&run.configuration)
             && domains.contains(&run.task.domain)
     });
@@ -157,23 +147,23 @@ impl std::error::Error for Misuse {}
 /// Executes the runs that have no result yet; stops early, and cleanly, when `stop` is raised.
 pub fn run_all(
     experiment: &Experiment,
-    mut runs: Vec<Run>,
-    request: &Request,
+    mut runs: Vec<ListedRun>,
+    session: &Session,
     program: &Program,
     stop: &AtomicBool,
     notify: &mut dyn FnMut(Event),
 ) -> Result<Summary> {
-    let folder = request.folder(experiment);
-    let jobs = request.jobs.map_or_else(machine::cores, NonZeroUsize::get);
-    prepare(experiment, &mut runs, request, jobs, notify)?;
+    let folder = session.folder(experiment);
+    let jobs = session.jobs.map_or_else(machine::cores, NonZeroUsize::get);
+    prepare(experiment, &mut runs, session, jobs, notify)?;
 
     // Processes that share a folder share no file in it.
-    let part = request.only.as_ref().map(|only| format!("-{}", only.name())).unwrap_or_default();
+    let part = session.only.as_ref().map(|only| format!("-{}", only.name())).unwrap_or_default();
     let file = folder.join(format!("runs{part}.jsonl"));
     let executor = Executor::new(program, folder.join(format!("scratch{part}")), stop)?;
     let mut results = ResultFile::open(file.clone())?;
-    if !request.redo.is_empty() {
-        let removed = drop_results(folder, &runs, &request.redo, &executor)?;
+    if !session.redo.is_empty() {
+        let removed = drop_results(folder, &runs, &session.redo, &executor)?;
         notify(Event::Note(format!("{removed} results dropped, to be made again")));
         // The file may have been replaced; the lock must be on the new one.
         drop(results);
@@ -187,7 +177,7 @@ pub fn run_all(
     let left = preflight::without_done(runs, &done)?;
     let before = total - left.len();
     notify(Event::Note(format!("{total} runs, {before} of them done before; {jobs} at a time")));
-    if request.only.is_none() {
+    if session.only.is_none() {
         preflight::try_configurations(&left, &done, &executor)?;
     }
     let summary = execute_all(&left, jobs, &executor, &mut results, notify)?;
@@ -198,18 +188,18 @@ pub fn run_all(
 /// Checks and finds what is left to do, without doing it; for whoever has it done elsewhere.
 pub(crate) fn left_to_do(
     experiment: &Experiment,
-    mut runs: Vec<Run>,
-    request: &Request,
+    mut runs: Vec<ListedRun>,
+    session: &Session,
     program: &Program,
     notify: &mut dyn FnMut(Event),
-) -> Result<Vec<Run>> {
-    let folder = request.folder(experiment);
-    prepare(experiment, &mut runs, request, 1, notify)?;
+) -> Result<Vec<ListedRun>> {
+    let folder = session.folder(experiment);
+    prepare(experiment, &mut runs, session, 1, notify)?;
     remove_abandoned(folder)?;
     let go_on = AtomicBool::new(false);
     let executor = Executor::new(program, folder.join("scratch-submit"), &go_on)?;
-    if !request.redo.is_empty() {
-        let removed = drop_results(folder, &runs, &request.redo, &executor)?;
+    if !session.redo.is_empty() {
+        let removed = drop_results(folder, &runs, &session.redo, &executor)?;
         notify(Event::Note(format!("{removed} results dropped, to be made again")));
     }
     let done = results::read_folder(folder)?;
@@ -239,13 +229,13 @@ fn remove_abandoned(folder: &Path) -> Result<()> {
 /// Leaves out runs without a model where that is asked for, and makes the folder ready.
 fn prepare(
     experiment: &Experiment,
-    runs: &mut Vec<Run>,
-    request: &Request,
+    runs: &mut Vec<ListedRun>,
+    session: &Session,
     jobs: usize,
     notify: &mut dyn FnMut(Event),
 ) -> Result<()> {
-    let folder = request.folder(experiment);
-    if request.skip_missing_models {
+    let folder = session.folder(experiment);
+    if session.skip_missing_models {
         let listed = runs.len();
         runs.retain(has_model);
         let left_out = listed - runs.len();
@@ -274,8 +264,13 @@ fn describe(experiment: &Experiment, folder: &Path, notify: &mut dyn FnMut(Event
 }
 
 /// Drops results of the given kinds for the given runs; returns how many those were.
-fn drop_results(folder: &Path, runs: &[Run], kinds: &[Redo], executor: &Executor) -> Result<usize> {
-    let keys: BTreeSet<String> = runs.iter().map(Run::key).collect();
+fn drop_results(
+    folder: &Path,
+    runs: &[ListedRun],
+    kinds: &[Redo],
+    executor: &Executor,
+) -> Result<usize> {
+    let keys: BTreeSet<String> = runs.iter().map(ListedRun::key).collect();
     let names: BTreeSet<(&str, &str)> =
         runs.iter().map(|run| (run.configuration.as_str(), run.task.name.as_str())).collect();
     results::remove_from_folder(folder, |record| {
@@ -289,7 +284,7 @@ fn drop_results(folder: &Path, runs: &[Run], kinds: &[Redo], executor: &Executor
 }
 
 /// What may spoil the results without being an error.
-fn warnings(done: &[Record], runs: &[Run], jobs: usize, executor: &Executor) -> Vec<String> {
+fn warnings(done: &[Record], runs: &[ListedRun], jobs: usize, executor: &Executor) -> Vec<String> {
     let mut found = Vec::new();
     let others = done.iter().filter(|r| r.origin.binary != executor.origin.binary).count();
     if others > 0 {

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -18,30 +19,23 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::{Experiment, Limits};
-use crate::list::Run;
-use crate::machine::Program;
+use crate::list::ListedRun;
 use crate::numbers::Numbers;
+use crate::program::Program;
 use crate::results::{self, Status};
-use crate::session::{Event, Misuse, Request, left_to_do};
+use crate::session::{Event, Misuse, Session, left_to_do};
 use crate::sha256::digest;
 
 /// How to submit an experiment.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone)]
 pub struct Submission {
-    /// What to run; `--jobs` is the number of runs at a time in each array task, 1 unless given
-    #[command(flatten)]
-    pub request: Request,
-    /// Submit to Slurm
-    #[arg(long, required = true)]
-    pub slurm: bool,
-    /// Runs in each array task [default: as few as the cluster's MaxArraySize allows]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub runs_per_task: Option<u32>,
-    /// A further option for sbatch, e.g. --sbatch=--partition=short; can be repeated
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    /// What to run; `jobs` is the number of runs at a time in each array task, 1 unless given.
+    pub session: Session,
+    /// Runs in each array task; as few as the cluster's MaxArraySize allows unless given.
+    pub runs_per_task: Option<NonZeroUsize>,
+    /// Further options for sbatch.
     pub sbatch: Vec<String>,
-    /// Print the job scripts and submit nothing
-    #[arg(long)]
+    /// Print the job scripts and submit nothing.
     pub dry_run: bool,
 }
 
@@ -63,17 +57,17 @@ const HEAD_MEMORY: u64 = 512 << 20;
 /// Submits what has no result yet: array jobs, and a job that makes the report when they have ended.
 pub fn submit(
     experiment: &Experiment,
-    runs: Vec<Run>,
+    runs: Vec<ListedRun>,
     submission: &Submission,
     program: &Program,
     notify: &mut dyn FnMut(Event),
 ) -> Result<Vec<Submitted>> {
-    let request = &submission.request;
+    let session = &submission.session;
     let most_tasks = max_array_size()? - 1;
     let Some(first) = runs.first() else { bail!(Misuse("there are no runs".to_owned())) };
     let (limits, threads) = (first.limits, first.threads);
-    fs::create_dir_all(request.folder(experiment))?;
-    let folder = Folder::new(request.folder(experiment))?;
+    fs::create_dir_all(session.folder(experiment))?;
+    let folder = Folder::new(session.folder(experiment))?;
     let queued = folder.queue()?;
     ensure!(
         queued.is_empty(),
@@ -82,15 +76,15 @@ pub fn submit(
         queued.len(),
         job_numbers(&queued).join(" ")
     );
-    let mut left = left_to_do(experiment, runs, request, program, notify)?;
+    let mut left = left_to_do(experiment, runs, session, program, notify)?;
     // Tasks of one domain take similar times: in a random order, array tasks end together.
     left.sort_by_cached_key(|run| digest(run.key().as_bytes()));
     let per_task = match submission.runs_per_task {
-        Some(number) => number as usize,
+        Some(number) => number.get(),
         None => left.len().div_ceil(most_tasks).max(1),
     };
-    let chunks: Vec<&[Run]> = left.chunks(per_task).collect();
-    let shape = Shape { limits, threads, jobs: request.jobs.map_or(1, usize::from), per_task };
+    let chunks: Vec<&[ListedRun]> = left.chunks(per_task).collect();
+    let shape = Shape { limits, threads, jobs: session.jobs.map_or(1, usize::from), per_task };
     let mut submitted = Vec::new();
     for tasks in chunks.chunks(most_tasks) {
         let script = |place: &Path, name: &str| {
@@ -99,7 +93,7 @@ pub fn submit(
                 "only=$(sed -n \"${{SLURM_ARRAY_TASK_ID}}p\" {})",
                 quoted(&place.join("chunks.txt"))
             );
-            let command = run_command(&folder.path, request, &program.path, shape.jobs);
+            let command = run_command(&folder.path, session, &program.path, shape.jobs);
             script(&options, &submission.sbatch, &format!("{only}\nexec {command}"))
         };
         if submission.dry_run {
@@ -124,7 +118,7 @@ pub fn submit(
     Ok(submitted)
 }
 
-fn numbers(runs: &[Run]) -> Numbers {
+fn numbers(runs: &[ListedRun]) -> Numbers {
     Numbers::of(runs.iter().map(|run| run.number))
 }
 
@@ -168,10 +162,10 @@ fn script(options: &[String], more: &[String], commands: &str) -> String {
 }
 
 /// The command that an array task ends with.
-fn run_command(folder: &Path, request: &Request, program: &Path, jobs: usize) -> String {
-    let mut command = format!("{} experiment run {}", quoted(program), quoted(&request.config));
+fn run_command(folder: &Path, session: &Session, program: &Path, jobs: usize) -> String {
+    let mut command = format!("{} experiment run {}", quoted(program), quoted(&session.config));
     let _ = write!(command, " --results {} --jobs {jobs} --only \"$only\"", quoted(folder));
-    for (name, value) in &request.set {
+    for (name, value) in &session.set {
         let _ = write!(command, " --set {}", quoted(Path::new(&format!("{name}={value}"))));
     }
     command
@@ -328,10 +322,14 @@ pub struct State {
 }
 
 /// Where the runs of an experiment stand; jobs count only where there is Slurm.
-pub fn state(experiment: &Experiment, mut runs: Vec<Run>, request: &Request) -> Result<State> {
+pub fn state(
+    experiment: &Experiment,
+    mut runs: Vec<ListedRun>,
+    session: &Session,
+) -> Result<State> {
     crate::list::hash_models(&mut runs)?;
     let mut state = State { total: runs.len(), ..State::default() };
-    let path = request.folder(experiment);
+    let path = session.folder(experiment);
     if !path.exists() {
         state.missing = state.total;
         return Ok(state);

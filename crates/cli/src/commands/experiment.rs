@@ -1,15 +1,19 @@
 //! `apportion experiment`: many runs from one file, and the report made from their results.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use experiment::report::Sources;
 use experiment::slurm::{self, Submission};
-use experiment::units::show_duration;
-use experiment::{Event, Experiment, Misuse, Program, Request, Status, list_runs, report, run_all};
+use experiment::{
+    Event, Experiment, Misuse, Numbers, Program, Redo, Session, Status, list_runs, report, run_all,
+};
+use host::units::show_duration;
 
 use crate::run::exit::{Exit, Failure};
 use crate::run::progress::Bar;
@@ -28,7 +32,7 @@ enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run {
         #[command(flatten)]
-        request: Request,
+        session: SessionArgs,
         /// Print the numbered list of runs and stop
         #[arg(long)]
         dry_run: bool,
@@ -40,7 +44,7 @@ enum Command {
     #[command(after_help = SUBMIT_EXAMPLES)]
     Submit {
         #[command(flatten)]
-        submission: Submission,
+        submission: SubmissionArgs,
         /// Program to run instead of this one, e.g. another build of it
         #[arg(long, value_name = "FILE")]
         program: Option<PathBuf>,
@@ -49,11 +53,132 @@ enum Command {
     #[command(after_help = STATUS_EXAMPLES)]
     Status {
         #[command(flatten)]
-        request: Request,
+        session: SessionArgs,
     },
     /// Report the results of experiments as HTML, Markdown and CSV
     #[command(after_help = REPORT_EXAMPLES)]
-    Report(report::Request),
+    Report(ReportArgs),
+}
+
+/// Which runs of an experiment to execute, and how.
+#[derive(clap::Args, Debug)]
+struct SessionArgs {
+    /// The experiment file
+    #[arg(value_name = "CONFIG.toml")]
+    config: PathBuf,
+    /// Folder for the results, instead of the experiment file's
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Value of a parameter of the experiment file
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    set: Vec<(String, String)>,
+    /// Runs at a time [default: one per core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Only these runs of the list, into a result file of their own (for job arrays)
+    #[arg(long, value_name = "N[-M],…")]
+    only: Option<Numbers>,
+    /// Only these configurations, separated by commas
+    #[arg(long, value_name = "NAME,…")]
+    configurations: Vec<String>,
+    /// Only these domains, separated by commas
+    #[arg(long, value_name = "NAME,…")]
+    domains: Vec<String>,
+    /// Leave out runs whose model file is not there, instead of refusing to start
+    #[arg(long)]
+    skip_missing_models: bool,
+    /// Drop results of these kinds first, so that they run again
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    redo: Vec<Again>,
+}
+
+/// Results that are to be made again.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Again {
+    /// Unexplained errors
+    Errors,
+    /// Results of the same configuration and task under other settings
+    Changed,
+    /// Results of another build of the program
+    Stale,
+}
+
+/// How to submit an experiment.
+#[derive(clap::Args, Debug)]
+struct SubmissionArgs {
+    /// What to run; `--jobs` is the number of runs at a time in each array task, 1 unless given
+    #[command(flatten)]
+    session: SessionArgs,
+    /// Submit to Slurm
+    #[arg(long, required = true)]
+    slurm: bool,
+    /// Runs in each array task [default: as few as the cluster's MaxArraySize allows]
+    #[arg(long, value_name = "N")]
+    runs_per_task: Option<NonZeroUsize>,
+    /// A further option for sbatch, e.g. --sbatch=--partition=short; can be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+    /// Print the job scripts and submit nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What to report, and where.
+#[derive(clap::Args, Debug)]
+struct ReportArgs {
+    /// Folders with results; configurations of the same name on the same tasks are told apart by folder
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+    /// Where the report goes [default: `report` in the first folder]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Take titles, order, pairs, notes and imports from this experiment file instead of the folder
+    #[arg(long, value_name = "CONFIG.toml")]
+    config: Option<PathBuf>,
+    /// Value of a parameter of that experiment file
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting, requires = "config")]
+    set: Vec<(String, String)>,
+}
+
+/// Reads `NAME=VALUE`.
+fn parse_setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+impl From<SessionArgs> for Session {
+    fn from(args: SessionArgs) -> Session {
+        let redo = |kind: Again| match kind {
+            Again::Errors => Redo::Errors,
+            Again::Changed => Redo::Changed,
+            Again::Stale => Redo::Stale,
+        };
+        Session {
+            config: args.config,
+            results: args.results,
+            set: args.set,
+            jobs: args.jobs,
+            only: args.only,
+            configurations: args.configurations,
+            domains: args.domains,
+            skip_missing_models: args.skip_missing_models,
+            redo: args.redo.into_iter().map(redo).collect(),
+        }
+    }
+}
+
+impl From<SubmissionArgs> for Submission {
+    fn from(args: SubmissionArgs) -> Submission {
+        let SubmissionArgs { session, runs_per_task, sbatch, dry_run, slurm: _ } = args;
+        Submission { session: session.into(), runs_per_task, sbatch, dry_run }
+    }
+}
+
+impl From<ReportArgs> for Sources {
+    fn from(args: ReportArgs) -> Sources {
+        let ReportArgs { folders, output, config, set } = args;
+        Sources { folders, output, config, set }
+    }
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -80,10 +205,12 @@ Examples:
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let outcome = match args.command {
-        Command::Run { request, dry_run, program } => run_experiment(&request, dry_run, program),
-        Command::Submit { submission, program } => submit(&submission, program),
-        Command::Status { request } => show_state(&request),
-        Command::Report(request) => write_report(&request),
+        Command::Run { session, dry_run, program } => {
+            run_experiment(&session.into(), dry_run, program)
+        }
+        Command::Submit { submission, program } => submit(&submission.into(), program),
+        Command::Status { session } => show_state(&session.into()),
+        Command::Report(sources) => write_report(&sources.into()),
     };
     // What can go wrong otherwise is in the files and folders given.
     outcome.map_err(|error| {
@@ -92,11 +219,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     })
 }
 
-fn run_experiment(request: &Request, dry_run: bool, other: Option<PathBuf>) -> Result<ExitCode> {
-    let experiment = Experiment::read(&request.config, &request.set)?;
-    let folder = request.folder(&experiment).display();
+fn run_experiment(session: &Session, dry_run: bool, other: Option<PathBuf>) -> Result<ExitCode> {
+    let experiment = Experiment::read(&session.config, &session.set)?;
+    let folder = session.folder(&experiment).display();
     let this = std::env::current_exe().context("cannot find the program itself")?;
-    let runs = list_runs(&experiment, request, &this)?;
+    let runs = list_runs(&experiment, session, &this)?;
     if dry_run {
         let mut out = std::io::stdout().lock();
         runs.iter().try_for_each(|run| writeln!(out, "{run}"))?;
@@ -108,7 +235,7 @@ fn run_experiment(request: &Request, dry_run: bool, other: Option<PathBuf>) -> R
     let stop = signals::catch();
     let started = Instant::now();
     let bar = Bar::new("runs", Some(Duration::from_secs(10)));
-    let summary = run_all(&experiment, runs, request, &program, stop, &mut |event| match event {
+    let summary = run_all(&experiment, runs, session, &program, stop, &mut |event| match event {
         Event::Note(text) => bar.say(&text),
         Event::Recorded { record, summary, left: (expected, at_most) } => {
             if record.status == Status::Error {
@@ -139,10 +266,10 @@ fn run_experiment(request: &Request, dry_run: bool, other: Option<PathBuf>) -> R
 }
 
 fn submit(submission: &Submission, other: Option<PathBuf>) -> Result<ExitCode> {
-    let request = &submission.request;
-    let experiment = Experiment::read(&request.config, &request.set)?;
+    let session = &submission.session;
+    let experiment = Experiment::read(&session.config, &session.set)?;
     let this = std::env::current_exe().context("cannot find the program itself")?;
-    let runs = list_runs(&experiment, request, &this)?;
+    let runs = list_runs(&experiment, session, &this)?;
     let program = other.map_or_else(|| itself(this), Program::new);
     let mut note = |event: Event| {
         if let Event::Note(text) = event {
@@ -154,19 +281,19 @@ fn submit(submission: &Submission, other: Option<PathBuf>) -> Result<ExitCode> {
         println!("job {}: {} runs in {} array tasks", job.job, job.runs, job.tasks);
     }
     if !jobs.is_empty() {
-        eprintln!("next: apportion experiment status {}", request.config.display());
+        eprintln!("next: apportion experiment status {}", session.config.display());
     } else if !submission.dry_run {
-        eprintln!("next: apportion experiment report {}", request.folder(&experiment).display());
+        eprintln!("next: apportion experiment report {}", session.folder(&experiment).display());
     }
     Ok(Exit::Success.into())
 }
 
-fn show_state(request: &Request) -> Result<ExitCode> {
-    let experiment = Experiment::read(&request.config, &request.set)?;
+fn show_state(session: &Session) -> Result<ExitCode> {
+    let experiment = Experiment::read(&session.config, &session.set)?;
     let this = std::env::current_exe().context("cannot find the program itself")?;
-    let runs = list_runs(&experiment, request, &this)?;
+    let runs = list_runs(&experiment, session, &this)?;
     let slurm::State { total, solved, unsolved, failed, running, queued, missing, reasons } =
-        slurm::state(&experiment, runs, request)?;
+        slurm::state(&experiment, runs, session)?;
     println!("{total:>7} runs");
     for (number, what) in [
         (solved, "done, solved"),
@@ -193,8 +320,8 @@ fn itself(path: PathBuf) -> Program {
     }
 }
 
-fn write_report(request: &report::Request) -> Result<ExitCode> {
-    let report = report::write(request, &mut |note| eprintln!("{note}"))?;
+fn write_report(sources: &Sources) -> Result<ExitCode> {
+    let report = report::write(sources, &mut |note| eprintln!("{note}"))?;
     println!("{}", report.coverage);
     eprintln!("{}", report.page.display());
     Ok(Exit::Success.into())

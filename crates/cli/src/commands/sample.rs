@@ -16,7 +16,7 @@ use crate::run::limits::usual_memory_limit;
 use crate::run::output::parse_path;
 use crate::run::progress::Bar;
 use crate::run::{memory, signals};
-use crate::units::{parse_duration, parse_memory};
+use host::units::{parse_duration, parse_memory};
 
 /// Sample states of tasks, with optimal cost partitionings as labels, for training
 ///

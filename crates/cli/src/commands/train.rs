@@ -21,7 +21,7 @@ use crate::run::exit::{Exit, Failure};
 use crate::run::output::parse_path;
 use crate::run::progress::Bar;
 use crate::run::signals;
-use crate::units::parse_duration;
+use host::units::parse_duration;
 
 /// Train a model on sampled states
 ///

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use experiment::machine::available_memory;
+use host::machine::available_memory;
 
 use crate::run::output::Output;
-use crate::units::{parse_duration, parse_memory};
+use host::units::{parse_duration, parse_memory};
 
 /// What to limit, and where to report.
 #[derive(Clone, Debug)]

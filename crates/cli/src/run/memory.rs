@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
-use experiment::machine::peak_memory;
+use host::machine::peak_memory;
 use mimalloc::MiMalloc;
 
 use crate::run::exit::Exit;

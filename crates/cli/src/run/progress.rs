@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::run::console::visible;
 use crate::run::progress_file::Progress;
 use crate::run::watch::Phase;
-use crate::units::{show_bytes, show_duration};
+use host::units::{show_bytes, show_duration};
 
 /// Goes back to the start of the line and empties it.
 pub(crate) const CLEAR_LINE: &str = "\r\x1b[2K";

@@ -21,7 +21,7 @@ use planner::work::{SECOND, Work};
 
 use crate::run::memory;
 use crate::setup::learned::LearnedArgs;
-use crate::units::parse_duration;
+use host::units::parse_duration;
 
 /// The name of a heuristic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use experiment::{domain_file_names, find_domain_file};
+use host::files::{domain_file_names, find_domain_file};
 use planner::pddl::{
     Domain, PddlError, PddlErrorKind, Problem, Source, parse_domain, parse_problem,
 };

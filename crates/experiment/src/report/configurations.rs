@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::document::{Block, Row, Section, Table};
 use crate::results::Record;
 use crate::statistics::{ConfigurationId, Results, show_number};
-use crate::units::show_bytes;
+use host::units::show_bytes;
 
 /// The section that says what every configuration is.
 pub(crate) fn section(results: &Results) -> Section {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::document::{Block, NOTHING, Row, Section, Table, or_nothing};
 use crate::results::{Record, Status};
 use crate::statistics::{ConfigurationId, Figure, Results, mean, show_number};
-use crate::units::show_bytes;
+use host::units::show_bytes;
 
 /// Times that are reported by themselves rather than as a share of the whole.
 const WHOLE: &str = "total_s";

@@ -20,7 +20,6 @@ use anyhow::{Context, Result, ensure};
 
 use crate::config::{Experiment, Presentation};
 use crate::results::{self, Record, replace_file};
-use crate::session::parse_setting;
 use crate::statistics::Results;
 use crate::{csv, import};
 
@@ -28,19 +27,15 @@ use crate::{csv, import};
 pub const PAGE_STYLE: &str = concat!(include_str!("palette.css"), include_str!("report.css"));
 
 /// What to report, and where.
-#[derive(Debug, Clone, clap::Args)]
-pub struct Request {
-    /// Folders with results; configurations of the same name on the same tasks are told apart by folder
-    #[arg(value_name = "DIR", required = true)]
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// Folders with results; configurations of the same name on the same tasks are told apart by folder.
     pub folders: Vec<PathBuf>,
-    /// Where the report goes [default: `report` in the first folder]
-    #[arg(long, value_name = "DIR")]
+    /// Where the report goes; `report` in the first folder unless given.
     pub output: Option<PathBuf>,
-    /// Take titles, order, pairs, notes and imports from this experiment file instead of the folder
-    #[arg(long, value_name = "CONFIG.toml")]
+    /// Take titles, order, pairs, notes and imports from this experiment file instead of the folder.
     pub config: Option<PathBuf>,
-    /// Value of a parameter of that experiment file
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting, requires = "config")]
+    /// Values of parameters of that experiment file, by name.
     pub set: Vec<(String, String)>,
 }
 
@@ -54,12 +49,12 @@ pub struct Report {
 }
 
 /// Writes the report; `note` is told what a reader should know of the input.
-pub fn write(request: &Request, note: &mut dyn FnMut(String)) -> Result<Report> {
-    let (shown, records) = collect(request, note)?;
+pub fn write(sources: &Sources, note: &mut dyn FnMut(String)) -> Result<Report> {
+    let (shown, records) = collect(sources, note)?;
     ensure!(!records.is_empty(), "there are no results in the folders given");
     let results = Results::new(records, &shown);
     let document = sections::document(&results, &shown);
-    let output = request.output.clone().unwrap_or_else(|| request.folders[0].join("report"));
+    let output = sources.output.clone().unwrap_or_else(|| sources.folders[0].join("report"));
     let plots = output.join("plots");
     std::fs::create_dir_all(&plots)
         .with_context(|| format!("cannot make the folder {}", plots.display()))?;
@@ -81,17 +76,17 @@ pub fn write(request: &Request, note: &mut dyn FnMut(String)) -> Result<Report> 
 }
 
 /// How to show the results, and the results of all folders.
-fn collect(request: &Request, note: &mut dyn FnMut(String)) -> Result<(Presentation, Vec<Record>)> {
+fn collect(sources: &Sources, note: &mut dyn FnMut(String)) -> Result<(Presentation, Vec<Record>)> {
     let mut shown = None;
     let mut records = Vec::new();
     let mut imported = BTreeMap::new();
     let mut import = |others: Vec<Record>| {
         imported.extend(others.into_iter().map(|record| (record.key.clone(), record)));
     };
-    for folder in &request.folders {
+    for folder in &sources.folders {
         records.push((folder.clone(), results::read_folder(folder)?));
         let (description, others) = (folder.join("report.json"), folder.join("imported.jsonl"));
-        if request.config.is_none() {
+        if sources.config.is_none() {
             if shown.is_none() && description.exists() {
                 shown = Some(read_presentation(&description)?);
             }
@@ -100,8 +95,8 @@ fn collect(request: &Request, note: &mut dyn FnMut(String)) -> Result<(Presentat
             }
         }
     }
-    if let Some(config) = &request.config {
-        let experiment = Experiment::read(config, &request.set)?;
+    if let Some(config) = &sources.config {
+        let experiment = Experiment::read(config, &sources.set)?;
         shown = Some(experiment.presentation()?);
         import(import::read_all(&experiment.imports, note)?);
     }
