@@ -1,5 +1,6 @@
 //! Dependencies between the crates point one way only: cli → train → lcp → planner, cli → cuda →
-//! lcp, cli → experiment, which knows nothing of planning, and cli → verify, which uses nothing of ours.
+//! lcp, cli → experiment, which knows nothing of planning, both → host, and cli → verify, which depends on
+//! none of our crates.
 
 use std::path::Path;
 
