@@ -12,6 +12,7 @@
 
 mod config;
 mod csv;
+mod digest;
 mod import;
 mod list;
 mod numbers;
@@ -22,7 +23,6 @@ pub mod report;
 mod results;
 mod runner;
 mod session;
-mod sha256;
 pub mod slurm;
 mod statistics;
 

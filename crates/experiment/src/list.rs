@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use host::files::{find_domain_file, is_domain_file};
 
 use crate::config::{Experiment, Limits, TaskGroup, substitute};
-use crate::sha256::digest;
+use crate::digest::digest;
 
 /// A planning task of the experiment.
 #[derive(Debug, Clone, PartialEq)]

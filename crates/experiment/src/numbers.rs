@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use crate::sha256::digest;
+use crate::digest::digest;
 
 /// Some numbers of runs: `7`, `10-20`, `3,17,250-252`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use host::machine;
 
+use crate::digest::digest;
 use crate::results::{Machine, Origin};
-use crate::sha256::digest;
 
 /// A planner on this machine.
 #[derive(Debug, Clone)]

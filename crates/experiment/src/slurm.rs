@@ -19,12 +19,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::{Experiment, Limits};
+use crate::digest::digest;
 use crate::list::ListedRun;
 use crate::numbers::Numbers;
 use crate::program::Program;
 use crate::results::{self, Status};
 use crate::session::{Event, Misuse, Session, left_to_do};
-use crate::sha256::digest;
 
 /// How to submit an experiment.
 #[derive(Debug, Clone)]
