@@ -60,7 +60,7 @@ fn what_a_page_shows_adds_up() {
                 list(&page, "steps").iter().map(|s| s["cost"].as_f64().unwrap()).sum();
             assert_eq!(cost, of_steps);
             let names = list(&page, "partitionings").len();
-            assert_eq!(names, if options.is_empty() { 6 } else { 5 }, "the network is left out");
+            assert_eq!(names, 4, "uniform, scp, ascent, ocp: there is no model");
             assert_eq!(list(&page, "states").len(), list(&page, "steps").len() + 1);
             for state in list(&page, "states") {
                 check_state(&page, state);

@@ -84,6 +84,9 @@ pub(super) fn larger_collection(
     without: &Without,
     worth: Worth,
 ) -> Option<Arc<Abstractions>> {
+    if first.is_dead_end(&task.initial) {
+        return None;
+    }
     let mut comparison = Comparison::new(task, first, worth);
     let mut best = comparison.best(candidates(task, first, memory, without));
     let landmarks = landmark_config(memory);
