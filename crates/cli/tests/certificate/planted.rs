@@ -237,5 +237,5 @@ fn a_partitioner_that_gives_away_one_too_much_is_found_out() {
             }
         }
     }
-    assert!(honest > 200 && refused > 100 && wrong > 0, "{honest} {refused} {wrong}");
+    assert!(honest > 200 && refused > 30 && wrong > 50, "{honest} {refused} {wrong}");
 }
