@@ -23,12 +23,12 @@ use std::path::{Path, PathBuf};
 use cpu::seconds;
 use lcp::partitioner::Learned;
 use lcp::predict::{MEMORY_LIMIT, Predictor, Softmax};
-use lcp::self_training::walk::random_walk_states;
 use lcp::self_training::{SelfTraining, Session};
 use lcp::training::bound::value_of;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::{
     Ocp, OcpConfig, PartitionScratch, Partitioner, Request, Saturated, StepRule, Uniform,
+    random_walk_states,
 };
 use planner::task::Task;
 use planner::work::{Budget, SECOND, Work};

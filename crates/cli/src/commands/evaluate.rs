@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::builder::RangedU64ValueParser as AtLeast;
 use planner::heuristic::{Estimate, Heuristic, Why};
 use planner::strategy::{MemoryPlan, later_bound};
-use planner::task::{RandomWalk, Task, Value};
+use planner::task::{AtDeadEnd, RandomWalk, Task, Value};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
@@ -101,14 +101,8 @@ fn sample_states(task: &Task, count: usize, longest: usize, seed: u64) -> Vec<Ve
     let mut walk = RandomWalk::new(task);
     let mut states = Vec::with_capacity(count);
     while states.len() < count {
-        let mut state = task.initial.clone();
-        let length = if states.is_empty() { 0 } else { rng.random_range(0..=longest) };
-        for _ in 0..length {
-            if walk.step(&mut state, &mut rng).is_none() {
-                break;
-            }
-        }
-        states.push(state);
+        let steps = if states.is_empty() { 0 } else { rng.random_range(0..=longest) };
+        states.push(walk.end(steps, |_| false, AtDeadEnd::End, &mut rng));
     }
     states
 }

@@ -2,7 +2,7 @@
 //!
 //! The objective is the bound, so no labels, no generator and no other task are needed; the loop is
 //! that of all training ([`crate::training`]).
-//! States come from random walks ([`walk`]); the vocabulary is that of these states.
+//! States come from random walks; the vocabulary is that of these states.
 //! Everything counts work, not seconds, so the same seed and budget give the same network.
 //!
 //! Two networks race, one with means and one with learned attention: which is better depends on
@@ -14,13 +14,11 @@
 //!
 //! Guarantees nothing about quality, and needs not: a bad network costs time, never optimality.
 
-pub mod walk;
-
 use std::sync::Arc;
 
 use planner::abstraction::Abstractions;
 use planner::heuristic::Estimate;
-use planner::partition::{PartitionScratch, Partitioner, Saturated};
+use planner::partition::{PartitionScratch, Partitioner, Saturated, random_walk_states};
 use planner::task::{Task, Value};
 use planner::work::{Budget, SECOND, Work};
 use rand::SeedableRng;
@@ -37,7 +35,6 @@ use crate::training::loss::Loss;
 use crate::training::optimiser::{AdamWConfig, ScheduleConfig};
 use crate::training::{Settings, Trainer, TrainingSet};
 use crate::wl::{Vocabulary, VocabularyBuilder};
-use walk::random_walk_states;
 
 /// The settings of self-training.
 #[derive(Clone, PartialEq, Debug)]

@@ -35,7 +35,7 @@ pub use baselines::{Uniform, ZeroOneConfig, zero_one_partitionings};
 pub use optimal::{Canonical, CanonicalShares, Ocp, OcpConfig, OcpStatistics};
 pub use portfolio::Portfolio;
 pub use saturated::{GreedyOrders, Saturated, Saturator, saturate};
-pub use walks::Walks;
+pub use walks::{Walks, random_walk_states};
 
 /// A cost in parts of a unit; how many parts a unit has is said by the partitioning.
 pub type ScaledCost = u32;

@@ -1,10 +1,11 @@
 //! States of random walks from the initial state, as the search may meet them.
 
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rustc_hash::FxHashSet;
 
 use crate::abstraction::Abstractions;
-use crate::task::{RandomWalk, Task, Value};
+use crate::task::{AtDeadEnd, RandomWalk, Task, Value};
 
 /// Makes states by random walks that begin again whenever they meet a dead end.
 #[derive(Debug)]
@@ -35,16 +36,41 @@ impl<'a> Walks<'a> {
 
     /// The last state of a walk.
     pub fn state(&mut self) -> Vec<Value> {
-        let mut state = self.task.initial.clone();
-        let length = (0..self.flips).filter(|_| self.rng.random()).count();
-        for _ in 0..length {
-            if self.walk.step(&mut state, &mut self.rng).is_none() {
-                break;
-            }
-            if self.abstractions.is_dead_end(&state) {
-                state.clone_from(&self.task.initial);
-            }
-        }
-        state
+        let steps = (0..self.flips).filter(|_| self.rng.random()).count();
+        let is_dead_end = |state: &[Value]| self.abstractions.is_dead_end(state);
+        self.walk.end(steps, is_dead_end, AtDeadEnd::BeginAgain, &mut self.rng)
     }
+}
+
+/// Up to `count` distinct states that are neither goals nor recognised dead ends, the initial
+/// state first.
+///
+/// Each walk has a length drawn uniformly up to `longest` and yields its last state; a walk ends
+/// early where nothing is applicable or at a dead end.
+pub fn random_walk_states(
+    task: &Task,
+    abstractions: &Abstractions,
+    count: usize,
+    longest: usize,
+    rng: &mut impl Rng,
+) -> Vec<Vec<Value>> {
+    let mut walk = RandomWalk::new(task);
+    let mut seen = FxHashSet::default();
+    let mut states = Vec::new();
+    let mut add = |state: Vec<Value>, states: &mut Vec<Vec<Value>>| {
+        let is_useful = !task.is_goal(&state) && !abstractions.is_dead_end(&state);
+        if is_useful && seen.insert(state.clone()) {
+            states.push(state);
+        }
+    };
+    add(task.initial.clone(), &mut states);
+    for _ in 0..4 * count {
+        if states.len() >= count {
+            break;
+        }
+        let steps = rng.random_range(0..=longest);
+        let is_dead_end = |state: &[Value]| abstractions.is_dead_end(state);
+        add(walk.end(steps, is_dead_end, AtDeadEnd::End, rng), &mut states);
+    }
+    states
 }

@@ -14,7 +14,7 @@ pub use axioms::{AxiomEvaluator, AxiomScratch};
 pub use facts::FactNumbers;
 pub use packing::{StatePacker, WordCondition, WordEffect};
 pub use successors::{SuccessorGenerator, SuccessorStack};
-pub use walk::RandomWalk;
+pub use walk::{AtDeadEnd, RandomWalk};
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Steps to random successors.
+//! Random walks, and the states where they end.
 
 use rand::{Rng, RngExt};
 
@@ -6,6 +6,15 @@ use super::{
     AxiomEvaluator, AxiomScratch, OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task,
     Value,
 };
+
+/// What becomes of a walk that meets a dead end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtDeadEnd {
+    /// It goes on from the initial state.
+    BeginAgain,
+    /// It ends in the state before.
+    End,
+}
 
 /// Walks through the states of a task, one random applicable operator after the other.
 #[derive(Debug)]
@@ -53,5 +62,31 @@ impl<'t> RandomWalk<'t> {
         self.task.operator(op).apply(&self.before, state);
         self.axioms.evaluate(state, &mut self.scratch);
         Some(op)
+    }
+
+    /// The state after so many random steps from the initial one, fewer where no operator is
+    /// applicable.
+    pub fn end(
+        &mut self,
+        steps: usize,
+        is_dead_end: impl Fn(&[Value]) -> bool,
+        at_dead_end: AtDeadEnd,
+        rng: &mut impl Rng,
+    ) -> Vec<Value> {
+        let mut state = self.task.initial.clone();
+        let mut next = state.clone();
+        for _ in 0..steps {
+            if self.step(&mut next, rng).is_none() {
+                break;
+            }
+            if is_dead_end(&next) {
+                match at_dead_end {
+                    AtDeadEnd::BeginAgain => next.clone_from(&self.task.initial),
+                    AtDeadEnd::End => break,
+                }
+            }
+            state.clone_from(&next);
+        }
+        state
     }
 }

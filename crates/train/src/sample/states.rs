@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lcp::self_training::walk::random_walk_states;
 use lcp::training::bound::value_of;
 use planner::abstraction::Abstractions;
 use planner::heuristic::{Estimate, EveryState, Heuristic};
-use planner::partition::{PartitionScratch, Partitioner, Saturated};
+use planner::partition::{PartitionScratch, Partitioner, Saturated, random_walk_states};
 use planner::search::{self, Limits, Outcome};
 use planner::task::{OpId, Task, Value};
 use rand::RngExt;
