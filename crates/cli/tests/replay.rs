@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use planner::fnv::fnv;
 use serde_json::Value;
 
 /// The figures of a run, as a line of the file.
@@ -30,13 +31,7 @@ fn run(task: &Path, options: &[&str]) -> String {
         ["cost", "expanded", "evaluated", "partitions_computed", "partitions"].map(figure);
     let plan = std::fs::read_to_string(folder.path().join("sas_plan")).unwrap();
     let figures = figures.map(|figure| figure.to_string()).join(",");
-    format!("{figures},{:016x}", fingerprint(&plan))
-}
-
-/// FNV-1a.
-fn fingerprint(text: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+    format!("{figures},{:016x}", fnv(plan.as_bytes()))
 }
 
 /// Keeps a core busy while something else runs.

@@ -82,6 +82,7 @@ pub mod translate;
 pub mod abstraction;
 pub mod csr;
 pub mod estimate;
+pub mod fnv;
 pub mod partition;
 
 pub mod certificate;

@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use rustc_hash::FxHashMap;
 
 use crate::abstraction::{Component, ComponentShape, Distance, INFINITY, Pattern};
+use crate::fnv::Fnv;
 use crate::plan::Plan;
 use crate::task::{Cost, FactNumbers, OpId, Task, Value, VarId};
 
@@ -275,11 +276,10 @@ impl<'w> Certificate<'w> {
 
 /// Tells tasks apart: FNV-1a of what `docs/certificate.md` says.
 fn fingerprint(task: &Task) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut hash = Fnv::new();
     let mut note = |item: String| {
-        for byte in item.bytes().chain([b'\n']) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        }
+        hash.add_bytes(item.as_bytes());
+        hash.add(b'\n'.into());
     };
     for variable in &task.variables {
         let layer = variable.derived.map_or(-1, |derivation| i64::from(derivation.layer));
@@ -297,5 +297,5 @@ fn fingerprint(task: &Task) -> u64 {
     for op in task.operator_ids() {
         note(format!("{} {}", task.operator_name(op), task.operator(op).cost));
     }
-    hash
+    hash.get()
 }

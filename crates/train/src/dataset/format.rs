@@ -14,15 +14,10 @@
 //! A block is its length (u32), its bytes, and their FNV-1a checksum (u64); texts are a u32 length
 //! and UTF-8; numbers are little-endian; a varint has seven bits a byte, lowest first.
 
+use planner::fnv::fnv;
 use planner::task::Value;
 
 use super::{SampledState, SampledTask, Source};
-
-pub(super) fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
 
 pub(super) fn push_block(out: &mut Vec<u8>, bytes: &[u8]) {
     let length = u32::try_from(bytes.len()).expect("a block has less than 4 GiB");

@@ -11,13 +11,14 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use planner::fnv::fnv;
 use planner::task::{Task, Value};
 use planner::translate::sas;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use config::SampleConfig;
-use format::{Reader, fnv, push_block};
+use format::{Reader, push_block};
 
 const MAGIC: &[u8; 8] = b"APSAMPLE";
 /// The version of the format that this code writes, and the only one that it reads.

@@ -26,6 +26,7 @@ use lcp::training::examples::Examples;
 use lcp::training::loss::Loss;
 use lcp::training::{Trainer, TrainingSet};
 use lcp::wl::{Vocabulary, VocabularyBuilder};
+use planner::fnv::Fnv;
 use planner::task::Value;
 use rand::SeedableRng;
 use rayon::prelude::*;
@@ -437,8 +438,8 @@ impl Run<'_> {
 
 /// A number that depends on all states and labels (FNV-1a).
 fn fingerprint<'a>(tasks: impl Iterator<Item = &'a TaskStates>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |word: u64| hash = (hash ^ word).wrapping_mul(0x0100_0000_01b3);
+    let mut hash = Fnv::new();
+    let mut add = |word: u64| hash.add(word);
     for task in tasks {
         add(task.task.operators.len() as u64);
         for state in &task.states {
@@ -448,5 +449,5 @@ fn fingerprint<'a>(tasks: impl Iterator<Item = &'a TaskStates>) -> u64 {
             shares.for_each(|share| add(u64::from(share.to_bits())));
         }
     }
-    hash
+    hash.get()
 }
