@@ -2,16 +2,16 @@
 //!
 //! Usage: initial_value COMPONENTS TASK.sas | initial_value COMPONENTS DOMAIN PROBLEM
 //!
-//! COMPONENTS is `systematic:N`, `chosen`, `cegar`, `cartesian` or `landmarks`, or several separated by commas.
+//! COMPONENTS is `systematic:N`, `cegar`, `cartesian` or `landmarks`, or several separated by commas.
 //! Prints one JSON object: the bounds after a second of work, by the best of many saturated cost
 //! partitionings and by ascent from one, and the seconds that building and either took.
 
 use std::time::Instant;
 
 use planner::abstraction::{
-    Abstractions, CartesianConfig, CegarConfig, ChosenConfig, CutConfig, LandmarkConfig, Pattern,
-    PatternLimits, cartesian_abstractions, cegar_patterns, chosen_patterns, cut_abstractions,
-    interesting_patterns, landmark_abstractions, projections_within,
+    Abstractions, CartesianConfig, CegarConfig, CutConfig, LandmarkConfig, Pattern, PatternLimits,
+    cartesian_abstractions, cegar_patterns, cut_abstractions, interesting_patterns,
+    landmark_abstractions, projections_within,
 };
 use planner::estimate::Estimate;
 use planner::partition::{
@@ -102,7 +102,6 @@ fn collect(task: &Task, patterns: &str) -> Vec<Pattern> {
         return interesting_patterns(task, size, &PatternLimits::default());
     }
     match patterns {
-        "chosen" => chosen_patterns(task, &ChosenConfig::default()),
         "cegar" => cegar_patterns(task, &CegarConfig::default()),
         _ => panic!("{patterns} are no patterns"),
     }

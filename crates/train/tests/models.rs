@@ -143,29 +143,6 @@ fn tables_of_test_states() {
     }
 }
 
-/// The learning track's models are those of its table.
-#[test]
-fn models_of_the_learning_track() {
-    let readme = readme();
-    let (_, track) = readme.split_once("## The learning track of IPC 2023").unwrap();
-    let mut found = 0;
-    for entry in std::fs::read_dir(folder().join("learning")).unwrap() {
-        let path = entry.unwrap().path();
-        let domain = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let model = Model::load(&path).unwrap();
-        let expected = [
-            format!("{} ({})", model.provenance.states, model.provenance.tasks),
-            model.validation["epochs"].to_string(),
-            format!("{:.0} s", model.validation["seconds"]),
-        ];
-        assert_eq!(rows(track, &domain)[0][1..4], expected, "{domain}");
-        assert!(model.provenance.settings.contains_key(TRAINED_ON), "{domain}");
-        assert!(model.provenance.settings.contains_key(VALIDATED_ON), "{domain}");
-        found += 1;
-    }
-    assert_eq!(found, 10);
-}
-
 #[test]
 fn figures_of_the_papers_preset() {
     let readme = readme();

@@ -9,7 +9,6 @@
 
 mod cartesian;
 mod cegar;
-mod chosen;
 mod collection;
 mod component;
 mod counting;
@@ -18,7 +17,6 @@ mod disjunctive;
 mod distances;
 mod labels;
 mod landmarks;
-mod levels;
 mod pattern;
 mod saturation;
 mod transitions;
@@ -27,7 +25,6 @@ pub use cartesian::{
     CartesianConfig, SplitTree, cartesian_abstractions, has_cartesian_abstractions,
 };
 pub use cegar::{CegarConfig, cegar_patterns};
-pub use chosen::{ChosenConfig, chosen_patterns};
 pub use collection::{Abstractions, COST_SCALE, MAX_TRANSITIONS, projections_within};
 pub use component::{Component, ComponentId, ComponentShape, LabelId};
 pub use counting::{LandmarkConfig, landmark_abstractions};

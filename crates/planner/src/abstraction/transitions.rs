@@ -177,11 +177,6 @@ impl Transitions {
         Transitions { rows, width, arcs, len }
     }
 
-    /// The number of rows that are looked at for all states together.
-    pub(super) fn look_ups(&self) -> usize {
-        self.rows.len()
-    }
-
     /// The number of transitions.
     pub(super) fn len(&self) -> usize {
         self.len

@@ -1,8 +1,7 @@
 //! Cost partitionings on random small tasks: the constraint, admissibility, agreement.
 
 use planner::abstraction::{
-    Abstractions, CegarConfig, ChosenConfig, PatternLimits, cegar_patterns, chosen_patterns,
-    interesting_patterns,
+    Abstractions, CegarConfig, PatternLimits, cegar_patterns, interesting_patterns,
 };
 use planner::heuristic::{
     Estimate, EveryState, Heuristic, LmCut, Maximum, ScheduleConfig, Stored, StoredConfig, Verdict,
@@ -26,11 +25,11 @@ fn abstractions(task: &Task) -> Arc<Abstractions> {
     Abstractions::new(task, &interesting_patterns(task, 2, &PatternLimits::default()))
 }
 
-/// Projections to patterns of up to all variables: chosen ones, grown ones, and both.
+/// Projections to larger patterns: all of up to three variables, grown ones, and both.
 fn larger_abstractions(task: &Task) -> [Arc<Abstractions>; 3] {
-    let chosen = chosen_patterns(task, &ChosenConfig { work: SECOND / 1000, ..Default::default() });
+    let triples = interesting_patterns(task, 3, &PatternLimits::default());
     let grown = cegar_patterns(task, &CegarConfig { work: SECOND / 1000, ..Default::default() });
-    [&chosen, &grown, &[&chosen[..], &grown].concat()].map(|all| Abstractions::new(task, all))
+    [&triples, &grown, &[&triples[..], &grown].concat()].map(|all| Abstractions::new(task, all))
 }
 
 /// Weights of all kinds, broken ones included.
