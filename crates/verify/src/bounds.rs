@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use crate::components::Component;
+use crate::components::{Component, Declared};
 use crate::stream::Numbers;
 use crate::task::{Effect, Fact, Task};
 
@@ -30,7 +30,7 @@ impl Bound {
     /// Reads a bound and checks that it is one.
     pub(crate) fn read(
         task: &Task,
-        components: &[Rc<Component>],
+        components: &mut [Declared],
         input: &mut Numbers<'_>,
     ) -> Result<Bound, String> {
         let (scale, divisor) = (input.number()?, input.number()?);
@@ -40,21 +40,18 @@ impl Bound {
         let (mut parts, mut used) = (Vec::new(), vec![0u64; task.operators.len()]);
         for _ in 0..input.below(MOST_PARTS, "part")? {
             let c = input.below(components.len(), "component")?;
-            let len = match &*components[c] {
-                Component::Tree(tree) => tree.is_goal.len(),
-                Component::Facts => task.num_facts(),
-            };
             let mut table = Vec::new();
-            for _ in 0..len {
+            for _ in 0..components[c].len(task) {
                 table.push(match input.number()? {
                     0 => INFINITY,
                     entry if entry <= LARGEST_ENTRY => entry - 1,
                     entry => return Err(format!("the entry {entry}")),
                 });
             }
-            let used = add_use(task, &components[c], &table, &mut used);
-            used.map_err(|what| format!("component {c}: {what}"))?;
-            parts.push((Rc::clone(&components[c]), table));
+            let of_component = |what| format!("component {c}: {what}");
+            let component = components[c].build(task).map_err(of_component)?;
+            add_use(task, &component, &table, &mut used).map_err(of_component)?;
+            parts.push((component, table));
         }
         for (o, (operator, used)) in task.operators.iter().zip(used).enumerate() {
             let cost = operator.cost;

@@ -2,6 +2,8 @@
 //!
 //! Projections and Cartesian components are trees: each inner node, a *split*, asks for the value
 //! of a variable, and a state's abstract state is the leaf where it ends up.
+//! A component is built when the first table over it has been read: what a certificate makes this
+//! program do is in proportion to its size.
 
 use std::collections::HashMap;
 use std::iter;
@@ -19,6 +21,16 @@ pub(crate) enum Component {
     Tree(Tree),
     /// All facts: entries are costs at which they can be reached if nothing is ever deleted.
     Facts,
+}
+
+/// What a certificate says of a component.
+pub(crate) enum Declared {
+    /// The variables of a projection, and its number of abstract states.
+    Projection(Vec<usize>, usize),
+    Cartesian(Tree),
+    Facts,
+    /// It was needed already.
+    Built(Rc<Component>),
 }
 
 /// A projection or a Cartesian component.
@@ -53,19 +65,76 @@ struct Label {
     effects: Vec<(Effect, bool)>,
 }
 
-impl Tree {
-    /// Reads a projection: leaves are ordered with the last variable fastest.
-    pub(crate) fn projection(task: &Task, input: &mut Numbers<'_>) -> Result<Component, String> {
+impl Declared {
+    /// Reads a projection, which is not built yet: only its size is looked at.
+    pub(crate) fn projection(task: &Task, input: &mut Numbers<'_>) -> Result<Declared, String> {
         let mut vars = Vec::new();
+        let (mut nodes, mut leaves) = (0, 1);
         for _ in 0..input.below(task.sizes.len() + 1, "variable")? {
-            vars.push(input.below(task.sizes.len(), "variable")?);
+            let var = input.below(task.sizes.len(), "variable")?;
+            leaves = usize::saturating_mul(leaves, task.sizes[var] as usize);
+            nodes = usize::saturating_add(nodes, leaves);
+            if nodes > MOST_NODES {
+                return Err("too large a projection".into());
+            }
+            vars.push(var);
         }
+        check_variables(task, &vars)?;
+        Ok(Declared::Projection(vars, leaves))
+    }
+
+    /// Reads a Cartesian component.
+    pub(crate) fn cartesian(task: &Task, input: &mut Numbers<'_>) -> Result<Declared, String> {
+        Tree::cartesian(task, input).map(Declared::Cartesian)
+    }
+
+    /// How many entries a table over it has.
+    pub(crate) fn len(&self, task: &Task) -> usize {
+        match self {
+            Declared::Projection(_, leaves) => *leaves,
+            Declared::Cartesian(tree) => tree.is_goal.len(),
+            Declared::Facts => task.num_facts(),
+            Declared::Built(component) => match &**component {
+                Component::Tree(tree) => tree.is_goal.len(),
+                Component::Facts => task.num_facts(),
+            },
+        }
+    }
+
+    /// The component, which is built at the first call.
+    pub(crate) fn build(&mut self, task: &Task) -> Result<Rc<Component>, String> {
+        let component = match std::mem::replace(self, Declared::Facts) {
+            Declared::Projection(vars, _) => Tree::projection(task, vars).complete(task)?,
+            Declared::Cartesian(tree) => tree.complete(task)?,
+            Declared::Facts => Component::Facts,
+            Declared::Built(component) => {
+                *self = Declared::Built(Rc::clone(&component));
+                return Ok(component);
+            }
+        };
+        let component = Rc::new(component);
+        *self = Declared::Built(Rc::clone(&component));
+        Ok(component)
+    }
+}
+
+/// That a component's variables are in ascending order, and none of them derived.
+fn check_variables(task: &Task, vars: &[usize]) -> Result<(), String> {
+    if vars.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return Err("variables that are not in ascending order".into());
+    }
+    match vars.iter().find(|&&var| task.defaults[var].is_some()) {
+        Some(var) => Err(format!("a component with the derived variable {var}")),
+        None => Ok(()),
+    }
+}
+
+impl Tree {
+    /// A projection: leaves are ordered with the last variable fastest.
+    fn projection(task: &Task, vars: Vec<usize>) -> Tree {
         let (mut splits, mut next, mut width) = (Vec::new(), Vec::new(), 1);
         for (var, &of_task) in vars.iter().enumerate() {
             let size = task.sizes[of_task] as usize;
-            if next.len() + width * size > MOST_NODES {
-                return Err("too large a projection".into());
-            }
             for _ in 0..width {
                 // Level by level, nodes are met in the order of their numbers.
                 let first = next.len();
@@ -74,11 +143,11 @@ impl Tree {
             }
             width *= size;
         }
-        Tree { vars, splits, next, is_goal: vec![false; width], steps: Vec::new() }.complete(task)
+        Tree { vars, splits, next, is_goal: vec![false; width], steps: Vec::new() }
     }
 
     /// Reads a Cartesian component: each split sends wanted values one way, others another way.
-    pub(crate) fn cartesian(task: &Task, input: &mut Numbers<'_>) -> Result<Component, String> {
+    fn cartesian(task: &Task, input: &mut Numbers<'_>) -> Result<Tree, String> {
         let count = input.below(MOST_NODES, "split")?;
         let (mut splits, mut next, mut has_parent) = (Vec::new(), Vec::new(), Vec::new());
         for s in 0..count {
@@ -110,19 +179,14 @@ impl Tree {
         vars.dedup();
         let place = |var| vars.partition_point(|&other| other < var);
         splits.iter_mut().for_each(|split| split.var = place(split.var));
+        check_variables(task, &vars)?;
         let is_goal = vec![false; count + 1];
-        Tree { vars, splits, next, is_goal, steps: Vec::new() }.complete(task)
+        Ok(Tree { vars, splits, next, is_goal, steps: Vec::new() })
     }
 
     /// Finds out where operators lead, and where goals are.
     fn complete(mut self, task: &Task) -> Result<Component, String> {
         let vars = &self.vars;
-        if vars.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return Err("variables that are not in ascending order".into());
-        }
-        if let Some(var) = vars.iter().find(|&&var| task.defaults[var].is_some()) {
-            return Err(format!("a component with the derived variable {var}"));
-        }
         let all: Values = vars.iter().map(|&var| (0..task.sizes[var]).collect()).collect();
         let goals = self.leaves(restrict(&all, &inside(vars, &task.goal)));
         for goal in goals.map(|(leaf, _)| leaf).collect::<Vec<_>>() {

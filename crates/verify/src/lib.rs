@@ -14,10 +14,9 @@ mod task;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
-use std::rc::Rc;
 
 use bounds::Bound;
-use components::{Component, Tree};
+use components::Declared;
 use states::States;
 use stream::Numbers;
 use task::Task;
@@ -29,6 +28,8 @@ pub struct Verdict {
     pub cost: Option<u64>,
     /// The steps of the plan, as numbers of operators in the order of the file.
     pub plan: Vec<usize>,
+    /// The names of these operators.
+    pub steps: Vec<String>,
     /// How many states are listed.
     pub states: usize,
     /// Those of them whose successors are listed, too.
@@ -86,7 +87,7 @@ struct Checker<'t> {
     input: Numbers<'t>,
     /// What is claimed, until it has been checked.
     verdict: Verdict,
-    components: Vec<Rc<Component>>,
+    components: Vec<Declared>,
     bounds: HashMap<u64, Bound>,
     /// How many states were listed, some of them perhaps several times.
     listed: u64,
@@ -123,12 +124,12 @@ impl Checker<'_> {
             let input = &mut self.input;
             match input.number()? {
                 0 => break,
-                1 => self.components.push(Rc::new(Tree::projection(task, input)?)),
-                2 => self.components.push(Rc::new(Tree::cartesian(task, input)?)),
-                3 => self.components.push(Rc::new(Component::Facts)),
+                1 => self.components.push(Declared::projection(task, input)?),
+                2 => self.components.push(Declared::cartesian(task, input)?),
+                3 => self.components.push(Declared::Facts),
                 4 => {
                     let number = input.number()?;
-                    let bound = Bound::read(task, &self.components, input)
+                    let bound = Bound::read(task, &mut self.components, input)
                         .map_err(|what| format!("bound {number}: {what}"))?;
                     self.verdict.bounds += 1;
                     self.bounds.insert(number, bound);
@@ -163,6 +164,7 @@ impl Checker<'_> {
             task.derive(&mut state);
             cost = cost.saturating_add(task.operators[op].cost);
             self.verdict.plan.push(op);
+            self.verdict.steps.push(task.operators[op].name.clone());
         }
         if !task::holds(&task.goal, &state) {
             return Err("the plan does not reach the goal".into());

@@ -2,66 +2,143 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
+mod limits;
+
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, fs};
 
-const USAGE: &str = "\
-Usage: apportion-verify TASK.sas CERTIFICATE
-       apportion-verify DOMAIN PROBLEM CERTIFICATE
+use arguments::{Arguments, Input};
+use verify::Verdict;
 
-Checks that a certificate proves the least cost of a plan, or that there is no plan.
-For PDDL, the task is what `apportion translate` makes of it, which is then part of what is
-trusted; the program is looked for beside this one.
-
-Exit codes: 0 verified, 1 refused, 2 wrong arguments or unreadable files.";
+const REFUSED: u8 = 1;
+const CANNOT: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let verified = match &arguments[..] {
-        [task, certificate] => read(task).and_then(|task| verify(&task, certificate)),
-        [domain, problem, certificate] => {
-            translate(domain, problem).and_then(|task| verify(&task, certificate))
+    let checked = Arguments::parse(env::args_os().skip(1)).and_then(|arguments| {
+        if arguments.help {
+            println!("{}", arguments::USAGE);
+            return Ok(ExitCode::SUCCESS);
         }
-        _ => Err(USAGE.into()),
-    };
-    verified.unwrap_or_else(|message| {
-        eprintln!("{message}");
-        ExitCode::from(2)
+        limits::hold(arguments.time_limit, arguments.memory_limit)?;
+        check(&arguments)
+    });
+    checked.unwrap_or_else(|message| {
+        eprintln!("{}", visible(&message));
+        ExitCode::from(CANNOT)
     })
 }
 
-fn read(path: &str) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))
+fn check(arguments: &Arguments) -> Result<ExitCode, String> {
+    let task = match &arguments.input {
+        Input::Sas(task) => read(task)?,
+        Input::Pddl { domain, problem } => translate(arguments, domain, problem)?,
+    };
+    let plan = arguments.plan.as_deref().map(read).transpose()?;
+    let path = &arguments.certificate;
+    let file =
+        fs::File::open(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let verdict = verify::verify(&String::from_utf8_lossy(&task), file);
+    let refusal = match &verdict {
+        Err(refusal) => Some(refusal.to_string()),
+        Ok(verdict) => plan
+            .as_deref()
+            .and_then(|plan| compare(verdict, &String::from_utf8_lossy(plan)).err())
+            .map(|what| format!("plan file: {what}")),
+    };
+    if let Some(refusal) = refusal {
+        println!("refused: {}", visible(&refusal));
+        return Ok(ExitCode::from(REFUSED));
+    }
+    let Verdict { cost, steps, states, closed, bounds, .. } = verdict.expect("it is not refused");
+    match cost {
+        Some(cost) => println!("verified optimal: cost {cost}, {} steps", steps.len()),
+        None => println!("verified unsolvable"),
+    }
+    println!("{states} states, {closed} of them closed, {bounds} bounds");
+    match plan {
+        Some(_) => println!("the plan file holds the plan that was verified"),
+        None => steps.iter().for_each(|step| println!("({})", visible(step))),
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
-fn verify(task: &[u8], certificate: &str) -> Result<ExitCode, String> {
-    let file = fs::File::open(certificate)
-        .map_err(|error| format!("cannot read {certificate}: {error}"))?;
-    match verify::verify(&String::from_utf8_lossy(task), file) {
-        Ok(verify::Verdict { cost, plan, states, closed, bounds }) => {
-            match cost {
-                Some(cost) => println!("verified optimal: cost {cost}, {} steps", plan.len()),
-                None => println!("verified unsolvable"),
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+/// That a plan file has the steps that were verified: a name in brackets per line, and comments
+/// after semicolons.
+fn compare(verdict: &Verdict, plan: &str) -> Result<(), String> {
+    if verdict.cost.is_none() {
+        return Err("there is no plan, which was verified".into());
+    }
+    let mut verified = verdict.steps.iter();
+    for (index, line) in plan.lines().enumerate() {
+        let line = line.split(';').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let name = line.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(line);
+        let name = name.split_whitespace().collect::<Vec<&str>>().join(" ");
+        match verified.next() {
+            Some(step) if *step == name => {}
+            Some(step) => {
+                return Err(format!("line {} is ({name}), verified was ({step})", index + 1));
             }
-            println!("{states} states, {closed} of them closed, {bounds} bounds");
-            Ok(ExitCode::SUCCESS)
+            None => {
+                return Err(format!("line {} is after the end of what was verified", index + 1));
+            }
         }
-        Err(refusal) => {
-            println!("refused: {refusal}");
-            Ok(ExitCode::from(1))
-        }
+    }
+    match verified.next() {
+        Some(step) => Err(format!("({step}) is missing at the end")),
+        None => Ok(()),
     }
 }
 
-/// The finite-domain task that the planner's own translation makes of PDDL.
-fn translate(domain: &str, problem: &str) -> Result<Vec<u8>, String> {
-    let beside = env::current_exe().ok().and_then(|path| Some(path.parent()?.join("apportion")));
-    let program = beside.filter(|path| path.exists()).unwrap_or("apportion".into());
-    let run = Command::new(&program).args(["translate", domain, problem, "-o", "-"]).output();
-    let output = run.map_err(|error| format!("cannot run {}: {error}", program.display()))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+/// The finite-domain task that a translator makes of PDDL: one that the user names, or the
+/// planner's program beside this one, never one that is found somewhere else.
+fn translate(arguments: &Arguments, domain: &Path, problem: &Path) -> Result<Vec<u8>, String> {
+    let program = match &arguments.translator {
+        // Which file that is, and no search for it.
+        Some(program) => fs::canonicalize(program)
+            .map_err(|error| format!("cannot run {}: {error}", program.display()))?,
+        None => beside()?,
+    };
+    let cannot = |error| format!("cannot run {}: {error}", program.display());
+    let limit = format!("{}s", arguments.time_limit.as_secs_f64());
+    let run = Command::new(&program)
+        .args(["translate", "-o", "-", "--time-limit", &limit, "--"])
+        .args([domain, problem])
+        .output()
+        .map_err(cannot)?;
+    if !run.status.success() {
+        return Err(String::from_utf8_lossy(&run.stderr).into_owned());
     }
-    println!("trusted: the translation of PDDL by {}", program.display());
-    Ok(output.stdout)
+    let version = Command::new(&program).arg("--version").output().map_err(cannot)?;
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    println!("trusted: {} ({})", visible(&program.to_string_lossy()), visible(&version));
+    Ok(run.stdout)
+}
+
+fn beside() -> Result<PathBuf, String> {
+    let folder = env::current_exe().and_then(fs::canonicalize).ok();
+    let program = folder.and_then(|path| Some(path.parent()?.join("apportion")));
+    program.filter(|path| path.is_file()).ok_or_else(|| {
+        "there is no `apportion` beside this program to translate PDDL: \
+         name one with --translator, or translate the task and verify TASK.sas"
+            .into()
+    })
+}
+
+/// The text without characters that steer a terminal or turn the direction of writing.
+fn visible(text: &str) -> String {
+    let steers = |c: char| {
+        let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
+        (c.is_control() && c != '\n') || turns || matches!(c, '\u{2066}'..='\u{2069}')
+    };
+    let show = |c: char| if steers(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(show).collect()
 }

@@ -53,11 +53,15 @@ impl<'r> Numbers<'r> {
         index.ok_or_else(|| format!("{what} {number}, of which there are {limit}"))
     }
 
-    /// That the stream ends here; this is also where its check sum is looked at.
+    /// That the stream ends here, and the file with it; this is also where its check sum is looked
+    /// at.
     pub(crate) fn end(&mut self) -> Result<(), String> {
-        match self.try_byte()? {
-            None => Ok(()),
-            Some(_) => Err("the certificate goes on after its end".into()),
+        let is_over = self.try_byte()?.is_none();
+        let file = self.input.get_mut().get_mut();
+        let rest = file.fill_buf().map_err(|error| format!("cannot be read: {error}"))?;
+        match is_over && rest.is_empty() {
+            true => Ok(()),
+            false => Err("the certificate goes on after its end".into()),
         }
     }
 }

@@ -21,6 +21,7 @@ pub(crate) struct Effect {
 
 /// A ground operator.
 pub(crate) struct Operator {
+    pub(crate) name: String,
     pub(crate) pre: Vec<Fact>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) cost: u64,
@@ -216,6 +217,12 @@ impl<'a> Reader<'a> {
         for _ in 0..self.number::<usize>()? {
             self.axiom()?;
         }
+        for rest in self.lines.by_ref() {
+            self.line += 1;
+            if !rest.trim().is_empty() {
+                return Err(format!("expected the end of the file, found `{rest}`"));
+            }
+        }
         let task = &mut self.task;
         task.axioms.sort_by_key(|axiom| axiom.0);
         let mut facts = 0;
@@ -238,7 +245,7 @@ impl<'a> Reader<'a> {
 
     fn operator(&mut self, has_costs: bool) -> Result<(), String> {
         self.keywords("begin_operator")?;
-        let name: Vec<&str> = self.next()?.split_whitespace().collect();
+        let name = self.next()?.split_whitespace().collect::<Vec<&str>>().join(" ");
         let mut pre = self.facts()?;
         let mut effects = Vec::new();
         // By variable, the place of the last effect without a condition.
@@ -273,9 +280,9 @@ impl<'a> Reader<'a> {
             return Err(format!("a cost above {MAX_COST}"));
         }
         let cost = if has_costs { cost } else { 1 };
-        self.note(&format!("{} {cost}", name.join(" ")));
+        self.note(&format!("{name} {cost}"));
         self.keywords("end_operator")?;
-        self.task.operators.push(Operator { pre, effects, cost });
+        self.task.operators.push(Operator { name, pre, effects, cost });
         Ok(())
     }
 

@@ -254,6 +254,10 @@ impl<'a> Reader<'a> {
         for _ in 0..count {
             axioms.push(self.axiom(&variables)?);
         }
+        if let Some((index, rest)) = self.lines.find(|(_, line)| !line.trim().is_empty()) {
+            self.line = index + 1;
+            return Err(self.syntax("the end of the file", rest));
+        }
 
         let Names { objects, predicates, schemas } = self.names;
         let mut task = Task {

@@ -182,6 +182,7 @@ fn truncated_and_contradictory_sas() {
         ("end_operator\n0", "end_operator\n1\nbegin_rule\n0\n0 1 0\nend_rule"),
         ("begin_metric\n1", "begin_metric\n2"),
         ("var1\n-1", "var1\n0"),
+        ("end_operator\n0\n", "end_operator\n0\n\nbegin_rule\n"),
     ] {
         assert!(SAS.contains(old), "{old}");
         assert!(sas::read(&SAS.replacen(old, new, 1)).is_err(), "{new}");
