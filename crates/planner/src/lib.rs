@@ -1,7 +1,7 @@
 //! Optimal classical planning, from PDDL text to a validated plan.
 //!
 //! Data flows one way through the modules, in the order in which they are listed here.
-//! Nothing in this crate knows of learning: a heuristic is anything that implements
+//! Nothing in this crate knows of networks: a heuristic is anything that implements
 //! [`heuristic::Heuristic`].
 //!
 //! The whole pipeline:

@@ -310,7 +310,7 @@ fn the_readme_says_what_the_committed_results_say() {
     assert_eq!(counts, [counts[0]; 3], "as many");
     assert!(learned.contains(&format!("solve the same {}", counts[0])));
     for (name, other, rest) in [
-        ("auto", "nothing learned", "times the time of `--model none` with"),
+        ("auto", "nothing learned", "times the time of `--without learned-rule` with"),
         ("self-trained", "auto", "times the time of the default with"),
     ] {
         let of = |name: &'static str| own.iter().filter(move |r| r["configuration"] == name);
