@@ -1,8 +1,9 @@
 //! Optimal classical planning, from PDDL text to a validated plan.
 //!
 //! Data flows one way through the modules, in the order in which they are listed here.
-//! Nothing in this crate knows of networks: a heuristic is anything that implements
-//! [`heuristic::Heuristic`].
+//! A heuristic is anything that implements [`heuristic::Heuristic`].
+//! All that is learned in this crate is the rule for steps of ascent, a table of 122 numbers
+//! (`partition/ascent/trained.rs`).
 //!
 //! The whole pipeline:
 //!
