@@ -13,7 +13,7 @@ use super::{Estimate, Heuristic, HeuristicStatistics};
 use crate::certificate::{BoundId, Certificate};
 use crate::partition::{Partitioner, Request};
 use crate::task::Value;
-use crate::work::Budget;
+use crate::work::{self, Budget, Work};
 
 /// Makes a partitioning for every state it evaluates.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub struct EveryState<P> {
     /// The partitionings found so far, if they are remembered, and the most bytes of them.
     memory: Option<TableStore>,
     max_bytes: usize,
+    evaluated: u64,
     /// What a certificate needs: partitionings made again.
     proof: Option<Remade>,
 }
@@ -29,7 +30,13 @@ pub struct EveryState<P> {
 impl<P: Partitioner> EveryState<P> {
     /// The value of a state is that of the partitioning made for it.
     pub fn new(partitioner: P) -> EveryState<P> {
-        EveryState { workshop: Workshop::new(partitioner), memory: None, max_bytes: 0, proof: None }
+        EveryState {
+            workshop: Workshop::new(partitioner),
+            memory: None,
+            max_bytes: 0,
+            evaluated: 0,
+            proof: None,
+        }
     }
 
     /// The value of a state is the maximum over its partitioning and those kept for earlier
@@ -37,12 +44,19 @@ impl<P: Partitioner> EveryState<P> {
     /// take `max_bytes`.
     pub fn with_memory(partitioner: P, max_bytes: usize) -> EveryState<P> {
         let workshop = Workshop::new(partitioner);
-        EveryState { memory: Some(workshop.store()), max_bytes, workshop, proof: None }
+        EveryState {
+            memory: Some(workshop.store()),
+            max_bytes,
+            workshop,
+            evaluated: 0,
+            proof: None,
+        }
     }
 }
 
 impl<P: Partitioner> Heuristic for EveryState<P> {
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
+        self.evaluated += 1;
         if self.workshop.is_dead_end(state) {
             return Estimate::DeadEnd;
         }
@@ -68,6 +82,10 @@ impl<P: Partitioner> Heuristic for EveryState<P> {
         let store = self.memory.take();
         let remade = self.proof.get_or_insert_with(|| Remade::new(store, &self.workshop));
         remade.justify(&mut self.workshop, state, least, certificate)
+    }
+
+    fn work(&self) -> Option<Work> {
+        Some(self.evaluated * work::STATE + self.workshop.work())
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -14,7 +14,7 @@ use super::{Estimate, Heuristic, HeuristicStatistics, Verdict, Visit, Why};
 use crate::certificate::{BoundId, Certificate};
 use crate::partition::{Partitioner, Request};
 use crate::task::{Cost, Value};
-use crate::work::Budget;
+use crate::work::{self, Budget, Work};
 
 /// Makes a partitioning for every state about to be expanded.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct Lazy<P> {
     max_bytes: usize,
     /// Whether partitionings are wanted only where they exceed what is known.
     only_better: bool,
+    evaluated: u64,
     /// What a certificate needs: partitionings made again.
     proof: Option<Remade>,
 }
@@ -37,7 +38,14 @@ impl<P: Partitioner> Lazy<P> {
     /// A heuristic that has seen no state; the tables it remembers take at most `max_bytes`.
     pub fn new(partitioner: P, max_bytes: usize) -> Lazy<P> {
         let workshop = Workshop::new(partitioner);
-        Lazy { recent: workshop.store(), workshop, max_bytes, only_better: false, proof: None }
+        Lazy {
+            recent: workshop.store(),
+            workshop,
+            max_bytes,
+            only_better: false,
+            evaluated: 0,
+            proof: None,
+        }
     }
 
     /// The same, but a partitioner is told what is known of a state and may stop when it sees that
@@ -74,6 +82,7 @@ impl<P: Partitioner> Heuristic for Lazy<P> {
     }
 
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
+        self.evaluated += 1;
         if self.workshop.is_dead_end(state) {
             return Estimate::DeadEnd;
         }
@@ -96,6 +105,10 @@ impl<P: Partitioner> Heuristic for Lazy<P> {
     ) -> Option<BoundId> {
         let remade = self.proof.get_or_insert_with(|| Remade::new(None, &self.workshop));
         remade.justify(&mut self.workshop, state, least, certificate)
+    }
+
+    fn work(&self) -> Option<Work> {
+        Some(self.evaluated * work::STATE + self.workshop.work())
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -12,6 +12,7 @@ use crate::partition::{
     CostPartitioning, GoalDistances, PartitionScratch, Partitioner, Request, saturate,
 };
 use crate::task::{Cost, Value};
+use crate::work::Work;
 
 /// A partitioner at work.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(super) struct Workshop<P> {
     partitioner: P,
     scratch: PartitionScratch,
     computed: usize,
+    /// The work of all partitionings and their distances.
+    work: Work,
     partition_time: Duration,
     distances_time: Duration,
 }
@@ -29,6 +32,7 @@ impl<P: Partitioner> Workshop<P> {
             partitioner,
             scratch: PartitionScratch::default(),
             computed: 0,
+            work: 0,
             partition_time: Duration::ZERO,
             distances_time: Duration::ZERO,
         }
@@ -53,18 +57,31 @@ impl<P: Partitioner> Workshop<P> {
     pub(super) fn make(&mut self, request: Request<'_>) -> Option<(Cost, CostPartitioning)> {
         let Request { state, beat, budget, elapsed, initial } = request;
         self.computed += 1;
-        let started = Instant::now();
+        let (before, started) = (budget.spent(), Instant::now());
         let found = self.partitioner.partition(Request { state, beat, budget, elapsed, initial });
         self.partition_time += started.elapsed();
+        self.work += budget.spent() - before;
         let found = found?;
         let started = Instant::now();
         let estimate = found.evaluate(state, &mut self.scratch);
         self.distances_time += started.elapsed();
-        budget.spend(self.scratch.take_work());
+        budget.spend(self.take_work());
         match estimate {
             Estimate::AtLeast(h) if beat.is_none_or(|beat| h > beat) => Some((h, found)),
             _ => None,
         }
+    }
+
+    /// The work done with partitionings since this was asked last.
+    fn take_work(&mut self) -> Work {
+        let work = self.scratch.take_work();
+        self.work += work;
+        work
+    }
+
+    /// All work so far.
+    pub(super) fn work(&self) -> Work {
+        self.work
     }
 
     /// The distances under a partitioning.
@@ -72,6 +89,7 @@ impl<P: Partitioner> Workshop<P> {
         let started = Instant::now();
         let distances = found.goal_distances(&mut self.scratch);
         self.distances_time += started.elapsed();
+        self.take_work();
         distances
     }
 
@@ -83,7 +101,7 @@ impl<P: Partitioner> Workshop<P> {
         let order = self.partitioner.abstractions().ids().rev();
         let (_, distances) = saturate(found, order, &mut self.scratch);
         self.distances_time += started.elapsed();
-        (distances, self.scratch.take_work())
+        (distances, self.take_work())
     }
 
     pub(super) fn statistics(&self, tables: Option<&TableStore>) -> HeuristicStatistics {

@@ -160,9 +160,9 @@ impl Exploration {
         }
     }
 
-    /// The steps of inner loops since this was asked last.
-    pub(super) fn take_steps(&mut self) -> u64 {
-        std::mem::take(&mut self.steps)
+    /// The steps of inner loops so far.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// Gives every action a cost.

@@ -43,7 +43,7 @@ use super::justify::RecentFacts;
 use super::{Estimate, Heuristic};
 use crate::certificate::{BoundId, Certificate};
 use crate::task::{Cost, OpId, Task, Value};
-use crate::work::{LANDMARK_STEP, Work};
+use crate::work::{LANDMARK_STEP, STATE, Work};
 
 /// Is told of each landmark: operators one of which is in every plan, and its share of their costs.
 type Found<'a> = &'a mut dyn FnMut(&[OpId], Cost);
@@ -59,6 +59,9 @@ pub struct LmCut {
     /// For certificates.
     h_max: HMax,
     written: RecentFacts,
+    evaluated: u64,
+    /// The steps that somebody was told of.
+    told: u64,
 }
 
 impl LmCut {
@@ -71,7 +74,7 @@ impl LmCut {
         exploration.set_costs(&relaxed, |a| own_costs[a]);
         let (h_max, written) = (HMax::new(task), RecentFacts::default());
         let recent = Recent::new(&relaxed);
-        LmCut { relaxed, own_costs, exploration, recent, h_max, written }
+        LmCut { relaxed, own_costs, exploration, recent, h_max, written, evaluated: 0, told: 0 }
     }
 
     /// The value of a state, for the operators' own costs or for others.
@@ -98,7 +101,8 @@ impl LmCut {
 
     /// The work done since this was asked last.
     pub fn take_work(&mut self) -> Work {
-        self.exploration.take_steps() * LANDMARK_STEP
+        let steps = self.exploration.steps();
+        (steps - std::mem::replace(&mut self.told, steps)) * LANDMARK_STEP
     }
 
     /// h^max and the sum of the landmarks' costs; none at a dead end.
@@ -153,6 +157,7 @@ impl Heuristic for LmCut {
     ///
     /// Actions that share a cost begin from scratch.
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
+        self.evaluated += 1;
         if self.relaxed.shares {
             return self.value(state, None);
         }
@@ -170,6 +175,10 @@ impl Heuristic for LmCut {
         });
         exploration.restore_costs(relaxed, own_costs);
         found.map_or(Estimate::DeadEnd, |[_, sum]| Estimate::AtLeast(shared.unwrap_or(0) + sum))
+    }
+
+    fn work(&self) -> Option<Work> {
+        Some(self.evaluated * STATE + self.exploration.steps() * LANDMARK_STEP)
     }
 
     /// For each landmark a table: 0 for facts that can be reached without it, its cost for others.
