@@ -32,4 +32,4 @@ pub use numbers::Numbers;
 pub use program::Program;
 pub use results::{Record, Status};
 pub use runner::Summary;
-pub use session::{Event, Misuse, Redo, Session, list_runs, run_all};
+pub use session::{Event, Misuse, Redo, Selection, list_runs, run_all};

@@ -21,7 +21,7 @@ use host::units::show_bytes;
 
 /// Which runs of an experiment to execute, and how.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct Selection {
     /// The experiment file.
     pub config: PathBuf,
     /// Folder for the results, instead of the experiment file's.
@@ -69,7 +69,7 @@ pub enum Event<'a> {
     },
 }
 
-impl Session {
+impl Selection {
     /// The folder for the results.
     pub fn folder<'a>(&'a self, experiment: &'a Experiment) -> &'a Path {
         self.results.as_ref().unwrap_or(&experiment.results)
@@ -79,21 +79,21 @@ impl Session {
 /// The runs asked for, in order; `generator` is the program that makes tasks with `generate`.
 pub fn list_runs(
     experiment: &Experiment,
-    session: &Session,
+    selection: &Selection,
     generator: &Path,
 ) -> Result<Vec<ListedRun>> {
     preflight::generate_tasks(experiment, generator)?;
     let mut runs = list(experiment)?;
     let known = experiment.configurations.iter().map(|configuration| configuration.name.clone());
-    let configurations = choose("--configurations", &session.configurations, known.collect())?;
+    let configurations = choose("--configurations", &selection.configurations, known.collect())?;
     let known = runs.iter().map(|run| run.task.domain.clone());
-    let domains = choose("--domains", &session.domains, known.collect())?;
+    let domains = choose("--domains", &selection.domains, known.collect())?;
     let listed = runs.len();
-    if let Some(last) = session.only.as_ref().map(Numbers::last).filter(|&last| last > listed) {
+    if let Some(last) = selection.only.as_ref().map(Numbers::last).filter(|&last| last > listed) {
         bail!(Misuse(format!("--only {last}: the list has {listed} runs")));
     }
     runs.retain(|run| {
-        session.only.as_ref().is_none_or(|only| only.contains(run.number))
+        selection.only.as_ref().is_none_or(|only| only.contains(run.number))
             && configurations.contains(&run.configuration)
             && domains.contains(&run.task.domain)
     });
@@ -148,22 +148,22 @@ impl std::error::Error for Misuse {}
 pub fn run_all(
     experiment: &Experiment,
     mut runs: Vec<ListedRun>,
-    session: &Session,
+    selection: &Selection,
     program: &Program,
     stop: &AtomicBool,
     notify: &mut dyn FnMut(Event),
 ) -> Result<Summary> {
-    let folder = session.folder(experiment);
-    let jobs = session.jobs.map_or_else(machine::cores, NonZeroUsize::get);
-    prepare(experiment, &mut runs, session, jobs, notify)?;
+    let folder = selection.folder(experiment);
+    let jobs = selection.jobs.map_or_else(machine::cores, NonZeroUsize::get);
+    prepare(experiment, &mut runs, selection, jobs, notify)?;
 
     // Processes that share a folder share no file in it.
-    let part = session.only.as_ref().map(|only| format!("-{}", only.name())).unwrap_or_default();
+    let part = selection.only.as_ref().map(|only| format!("-{}", only.name())).unwrap_or_default();
     let file = folder.join(format!("runs{part}.jsonl"));
     let executor = Executor::new(program, folder.join(format!("scratch{part}")), stop)?;
     let mut results = ResultFile::open(file.clone())?;
-    if !session.redo.is_empty() {
-        let removed = drop_results(folder, &runs, &session.redo, &executor)?;
+    if !selection.redo.is_empty() {
+        let removed = drop_results(folder, &runs, &selection.redo, &executor)?;
         notify(Event::Note(format!("{removed} results dropped, to be made again")));
         // The file may have been replaced; the lock must be on the new one.
         drop(results);
@@ -177,7 +177,7 @@ pub fn run_all(
     let left = preflight::without_done(runs, &done)?;
     let before = total - left.len();
     notify(Event::Note(format!("{total} runs, {before} of them done before; {jobs} at a time")));
-    if session.only.is_none() {
+    if selection.only.is_none() {
         preflight::try_configurations(&left, &done, &executor)?;
     }
     let summary = execute_all(&left, jobs, &executor, &mut results, notify)?;
@@ -189,17 +189,17 @@ pub fn run_all(
 pub(crate) fn left_to_do(
     experiment: &Experiment,
     mut runs: Vec<ListedRun>,
-    session: &Session,
+    selection: &Selection,
     program: &Program,
     notify: &mut dyn FnMut(Event),
 ) -> Result<Vec<ListedRun>> {
-    let folder = session.folder(experiment);
-    prepare(experiment, &mut runs, session, 1, notify)?;
+    let folder = selection.folder(experiment);
+    prepare(experiment, &mut runs, selection, 1, notify)?;
     remove_abandoned(folder)?;
     let go_on = AtomicBool::new(false);
     let executor = Executor::new(program, folder.join("scratch-submit"), &go_on)?;
-    if !session.redo.is_empty() {
-        let removed = drop_results(folder, &runs, &session.redo, &executor)?;
+    if !selection.redo.is_empty() {
+        let removed = drop_results(folder, &runs, &selection.redo, &executor)?;
         notify(Event::Note(format!("{removed} results dropped, to be made again")));
     }
     let done = results::read_folder(folder)?;
@@ -230,12 +230,12 @@ fn remove_abandoned(folder: &Path) -> Result<()> {
 fn prepare(
     experiment: &Experiment,
     runs: &mut Vec<ListedRun>,
-    session: &Session,
+    selection: &Selection,
     jobs: usize,
     notify: &mut dyn FnMut(Event),
 ) -> Result<()> {
-    let folder = session.folder(experiment);
-    if session.skip_missing_models {
+    let folder = selection.folder(experiment);
+    if selection.skip_missing_models {
         let listed = runs.len();
         runs.retain(has_model);
         let left_out = listed - runs.len();

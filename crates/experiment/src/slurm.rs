@@ -24,13 +24,13 @@ use crate::list::ListedRun;
 use crate::numbers::Numbers;
 use crate::program::Program;
 use crate::results::{self, Status};
-use crate::session::{Event, Misuse, Session, left_to_do};
+use crate::session::{Event, Misuse, Selection, left_to_do};
 
 /// How to submit an experiment.
 #[derive(Debug, Clone)]
 pub struct Submission {
     /// What to run; `jobs` is the number of runs at a time in each array task, 1 unless given.
-    pub session: Session,
+    pub selection: Selection,
     /// Runs in each array task; as few as the cluster's MaxArraySize allows unless given.
     pub runs_per_task: Option<NonZeroUsize>,
     /// Further options for sbatch.
@@ -62,12 +62,12 @@ pub fn submit(
     program: &Program,
     notify: &mut dyn FnMut(Event),
 ) -> Result<Vec<Submitted>> {
-    let session = &submission.session;
+    let selection = &submission.selection;
     let most_tasks = max_array_size()? - 1;
     let Some(first) = runs.first() else { bail!(Misuse("there are no runs".to_owned())) };
     let (limits, threads) = (first.limits, first.threads);
-    fs::create_dir_all(session.folder(experiment))?;
-    let folder = Folder::new(session.folder(experiment))?;
+    fs::create_dir_all(selection.folder(experiment))?;
+    let folder = Folder::new(selection.folder(experiment))?;
     let queued = folder.queue()?;
     ensure!(
         queued.is_empty(),
@@ -76,7 +76,7 @@ pub fn submit(
         queued.len(),
         job_numbers(&queued).join(" ")
     );
-    let mut left = left_to_do(experiment, runs, session, program, notify)?;
+    let mut left = left_to_do(experiment, runs, selection, program, notify)?;
     // Tasks of one domain take similar times: in a random order, array tasks end together.
     left.sort_by_cached_key(|run| digest(run.key().as_bytes()));
     let per_task = match submission.runs_per_task {
@@ -84,7 +84,7 @@ pub fn submit(
         None => left.len().div_ceil(most_tasks).max(1),
     };
     let chunks: Vec<&[ListedRun]> = left.chunks(per_task).collect();
-    let shape = Shape { limits, threads, jobs: session.jobs.map_or(1, usize::from), per_task };
+    let shape = Shape { limits, threads, jobs: selection.jobs.map_or(1, usize::from), per_task };
     let mut submitted = Vec::new();
     for tasks in chunks.chunks(most_tasks) {
         let script = |place: &Path, name: &str| {
@@ -93,7 +93,7 @@ pub fn submit(
                 "only=$(sed -n \"${{SLURM_ARRAY_TASK_ID}}p\" {})",
                 quoted(&place.join("chunks.txt"))
             );
-            let command = run_command(&folder.path, session, &program.path, shape.jobs);
+            let command = run_command(&folder.path, selection, &program.path, shape.jobs);
             script(&options, &submission.sbatch, &format!("{only}\nexec {command}"))
         };
         if submission.dry_run {
@@ -162,10 +162,10 @@ fn script(options: &[String], more: &[String], commands: &str) -> String {
 }
 
 /// The command that an array task ends with.
-fn run_command(folder: &Path, session: &Session, program: &Path, jobs: usize) -> String {
-    let mut command = format!("{} experiment run {}", quoted(program), quoted(&session.config));
+fn run_command(folder: &Path, selection: &Selection, program: &Path, jobs: usize) -> String {
+    let mut command = format!("{} experiment run {}", quoted(program), quoted(&selection.config));
     let _ = write!(command, " --results {} --jobs {jobs} --only \"$only\"", quoted(folder));
-    for (name, value) in &session.set {
+    for (name, value) in &selection.set {
         let _ = write!(command, " --set {}", quoted(Path::new(&format!("{name}={value}"))));
     }
     command
@@ -325,11 +325,11 @@ pub struct State {
 pub fn state(
     experiment: &Experiment,
     mut runs: Vec<ListedRun>,
-    session: &Session,
+    selection: &Selection,
 ) -> Result<State> {
     crate::list::hash_models(&mut runs)?;
     let mut state = State { total: runs.len(), ..State::default() };
-    let path = session.folder(experiment);
+    let path = selection.folder(experiment);
     if !path.exists() {
         state.missing = state.total;
         return Ok(state);

@@ -11,7 +11,8 @@ use anyhow::{Context, Result};
 use experiment::report::Sources;
 use experiment::slurm::{self, Submission};
 use experiment::{
-    Event, Experiment, Misuse, Numbers, Program, Redo, Session, Status, list_runs, report, run_all,
+    Event, Experiment, Misuse, Numbers, Program, Redo, Selection, Status, list_runs, report,
+    run_all,
 };
 use host::units::show_duration;
 
@@ -32,7 +33,7 @@ enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run {
         #[command(flatten)]
-        session: SessionArgs,
+        selection: SelectionArgs,
         /// Print the numbered list of runs and stop
         #[arg(long)]
         dry_run: bool,
@@ -53,7 +54,7 @@ enum Command {
     #[command(after_help = STATUS_EXAMPLES)]
     Status {
         #[command(flatten)]
-        session: SessionArgs,
+        selection: SelectionArgs,
     },
     /// Report the results of experiments as HTML, Markdown and CSV
     #[command(after_help = REPORT_EXAMPLES)]
@@ -62,7 +63,7 @@ enum Command {
 
 /// Which runs of an experiment to execute, and how.
 #[derive(clap::Args, Debug)]
-struct SessionArgs {
+struct SelectionArgs {
     /// The experiment file
     #[arg(value_name = "CONFIG.toml")]
     config: PathBuf,
@@ -108,7 +109,7 @@ enum Again {
 struct SubmissionArgs {
     /// What to run; `--jobs` is the number of runs at a time in each array task, 1 unless given
     #[command(flatten)]
-    session: SessionArgs,
+    selection: SelectionArgs,
     /// Submit to Slurm
     #[arg(long, required = true)]
     slurm: bool,
@@ -146,14 +147,14 @@ fn parse_setting(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-impl From<SessionArgs> for Session {
-    fn from(args: SessionArgs) -> Session {
+impl From<SelectionArgs> for Selection {
+    fn from(args: SelectionArgs) -> Selection {
         let redo = |kind: Again| match kind {
             Again::Errors => Redo::Errors,
             Again::Changed => Redo::Changed,
             Again::Stale => Redo::Stale,
         };
-        Session {
+        Selection {
             config: args.config,
             results: args.results,
             set: args.set,
@@ -169,8 +170,8 @@ impl From<SessionArgs> for Session {
 
 impl From<SubmissionArgs> for Submission {
     fn from(args: SubmissionArgs) -> Submission {
-        let SubmissionArgs { session, runs_per_task, sbatch, dry_run, slurm: _ } = args;
-        Submission { session: session.into(), runs_per_task, sbatch, dry_run }
+        let SubmissionArgs { selection, runs_per_task, sbatch, dry_run, slurm: _ } = args;
+        Submission { selection: selection.into(), runs_per_task, sbatch, dry_run }
     }
 }
 
@@ -205,11 +206,11 @@ Examples:
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let outcome = match args.command {
-        Command::Run { session, dry_run, program } => {
-            run_experiment(&session.into(), dry_run, program)
+        Command::Run { selection, dry_run, program } => {
+            run_experiment(&selection.into(), dry_run, program)
         }
         Command::Submit { submission, program } => submit(&submission.into(), program),
-        Command::Status { session } => show_state(&session.into()),
+        Command::Status { selection } => show_state(&selection.into()),
         Command::Report(sources) => write_report(&sources.into()),
     };
     // What can go wrong otherwise is in the files and folders given.
@@ -219,11 +220,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     })
 }
 
-fn run_experiment(session: &Session, dry_run: bool, other: Option<PathBuf>) -> Result<ExitCode> {
-    let experiment = Experiment::read(&session.config, &session.set)?;
-    let folder = session.folder(&experiment).display();
+fn run_experiment(
+    selection: &Selection,
+    dry_run: bool,
+    other: Option<PathBuf>,
+) -> Result<ExitCode> {
+    let experiment = Experiment::read(&selection.config, &selection.set)?;
+    let folder = selection.folder(&experiment).display();
     let this = std::env::current_exe().context("cannot find the program itself")?;
-    let runs = list_runs(&experiment, session, &this)?;
+    let runs = list_runs(&experiment, selection, &this)?;
     if dry_run {
         let mut out = std::io::stdout().lock();
         runs.iter().try_for_each(|run| writeln!(out, "{run}"))?;
@@ -235,19 +240,20 @@ fn run_experiment(session: &Session, dry_run: bool, other: Option<PathBuf>) -> R
     let stop = signals::catch();
     let started = Instant::now();
     let bar = Bar::new("runs", Some(Duration::from_secs(10)));
-    let summary = run_all(&experiment, runs, session, &program, stop, &mut |event| match event {
-        Event::Note(text) => bar.say(&text),
-        Event::Recorded { record, summary, left: (expected, at_most) } => {
-            if record.status == Status::Error {
-                let reason = record.reason.as_deref().unwrap_or_default();
-                bar.say(&format!("{} on {}: {reason}", record.configuration, record.task));
+    let summary =
+        run_all(&experiment, runs, selection, &program, stop, &mut |event| match event {
+            Event::Note(text) => bar.say(&text),
+            Event::Recorded { record, summary, left: (expected, at_most) } => {
+                if record.status == Status::Error {
+                    let reason = record.reason.as_deref().unwrap_or_default();
+                    bar.say(&format!("{} on {}: {reason}", record.configuration, record.task));
+                }
+                let (expected, at_most) = (show_duration(expected), show_duration(at_most));
+                let experiment::Summary { total, recorded, solved, errors } = summary;
+                let left = format!("about {expected} left, at most {at_most}");
+                bar.show(recorded, total, &format!("{solved} solved, {errors} errors; {left}"));
             }
-            let (expected, at_most) = (show_duration(expected), show_duration(at_most));
-            let experiment::Summary { total, recorded, solved, errors } = summary;
-            let left = format!("about {expected} left, at most {at_most}");
-            bar.show(recorded, total, &format!("{solved} solved, {errors} errors; {left}"));
-        }
-    })?;
+        })?;
     bar.clear();
     eprintln!(
         "{} runs recorded in {}: {} solved, {} unexplained errors",
@@ -266,10 +272,10 @@ fn run_experiment(session: &Session, dry_run: bool, other: Option<PathBuf>) -> R
 }
 
 fn submit(submission: &Submission, other: Option<PathBuf>) -> Result<ExitCode> {
-    let session = &submission.session;
-    let experiment = Experiment::read(&session.config, &session.set)?;
+    let selection = &submission.selection;
+    let experiment = Experiment::read(&selection.config, &selection.set)?;
     let this = std::env::current_exe().context("cannot find the program itself")?;
-    let runs = list_runs(&experiment, session, &this)?;
+    let runs = list_runs(&experiment, selection, &this)?;
     let program = other.map_or_else(|| itself(this), Program::new);
     let mut note = |event: Event| {
         if let Event::Note(text) = event {
@@ -281,19 +287,19 @@ fn submit(submission: &Submission, other: Option<PathBuf>) -> Result<ExitCode> {
         println!("job {}: {} runs in {} array tasks", job.job, job.runs, job.tasks);
     }
     if !jobs.is_empty() {
-        eprintln!("next: apportion experiment status {}", session.config.display());
+        eprintln!("next: apportion experiment status {}", selection.config.display());
     } else if !submission.dry_run {
-        eprintln!("next: apportion experiment report {}", session.folder(&experiment).display());
+        eprintln!("next: apportion experiment report {}", selection.folder(&experiment).display());
     }
     Ok(Exit::Success.into())
 }
 
-fn show_state(session: &Session) -> Result<ExitCode> {
-    let experiment = Experiment::read(&session.config, &session.set)?;
+fn show_state(selection: &Selection) -> Result<ExitCode> {
+    let experiment = Experiment::read(&selection.config, &selection.set)?;
     let this = std::env::current_exe().context("cannot find the program itself")?;
-    let runs = list_runs(&experiment, session, &this)?;
+    let runs = list_runs(&experiment, selection, &this)?;
     let slurm::State { total, solved, unsolved, failed, running, queued, missing, reasons } =
-        slurm::state(&experiment, runs, session)?;
+        slurm::state(&experiment, runs, selection)?;
     println!("{total:>7} runs");
     for (number, what) in [
         (solved, "done, solved"),

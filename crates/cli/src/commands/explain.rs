@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use lcp::graph::draw::{self, DrawOptions};
 use lcp::graph::{GraphKind, TaskGraph};
 use planner::abstraction::{Abstractions, Pattern};
-use planner::partition::Bounds;
+use planner::partition::ValueBounds;
 use planner::strategy::{MemoryPlan, Source, components};
 use planner::task::{Task, Value, VarId};
 use planner::work::Budget;
@@ -157,7 +157,7 @@ fn print_bounds(
     abstractions: &Abstractions,
     names: &[&str],
     values: impl Iterator<Item = Option<f64>>,
-    optimum: Bounds,
+    optimum: ValueBounds,
 ) {
     let components = match abstractions.len() {
         1 => "1 component".to_string(),

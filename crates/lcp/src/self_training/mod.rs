@@ -32,7 +32,7 @@ use crate::predict::{Softmax, patterns_of};
 use crate::training::engine::{Cores, Item, Native, Part};
 use crate::training::examples::{Examples, LabelledState};
 use crate::training::loss::Loss;
-use crate::training::optimiser::{AdamWConfig, ScheduleConfig};
+use crate::training::optimiser::{AdamWConfig, LearningRateConfig};
 use crate::training::{Settings, Trainer, TrainingSet};
 use crate::wl::{Vocabulary, VocabularyBuilder};
 
@@ -100,7 +100,7 @@ impl SelfTraining {
                 max_norm: Some(1.0),
                 ..AdamWConfig::default()
             },
-            schedule: ScheduleConfig {
+            schedule: LearningRateConfig {
                 learning_rate: rate,
                 factor: 1.0,
                 patience: usize::MAX,

@@ -32,7 +32,7 @@ use crate::network::{NetworkConfig, Weights};
 use engine::{Cores, Engine, Item, Part, Pass, StateValue, Update};
 use examples::Examples;
 use loss::Loss;
-use optimiser::{AdamW, AdamWConfig, Schedule, ScheduleConfig};
+use optimiser::{AdamW, AdamWConfig, LearningRate, LearningRateConfig};
 
 /// How a network is trained.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct Settings {
     /// The optimiser.
     pub adamw: AdamWConfig,
     /// The learning rate over time.
-    pub schedule: ScheduleConfig,
+    pub schedule: LearningRateConfig,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -132,7 +132,7 @@ pub struct Trainer {
     /// The optimiser's state, likewise.
     pub adamw: AdamW,
     /// The schedule's state.
-    pub schedule: Schedule,
+    pub schedule: LearningRate,
     /// Epochs begun.
     pub epoch: usize,
     gradient: Weights,
@@ -160,7 +160,7 @@ impl Trainer {
         Trainer {
             engine,
             adamw: AdamW::new(weights.data.len()),
-            schedule: Schedule::new(&settings.schedule),
+            schedule: LearningRate::new(&settings.schedule),
             epoch: 0,
             gradient: Weights::zeros(&weights.config),
             random: Xoshiro256PlusPlus::seed_from_u64(settings.seed),

@@ -96,7 +96,7 @@ fn power(mut x: f64, mut n: u64) -> f64 {
 
 /// When the learning rate falls and when training ends, judged by the validation loss.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ScheduleConfig {
+pub struct LearningRateConfig {
     /// The learning rate at the start.
     pub learning_rate: f32,
     /// What it is multiplied with on a plateau.
@@ -114,7 +114,7 @@ pub struct ScheduleConfig {
 
 /// The learning rate and early stopping.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Schedule {
+pub struct LearningRate {
     /// The current learning rate.
     pub learning_rate: f32,
     /// The least validation loss so far.
@@ -125,10 +125,10 @@ pub struct Schedule {
     since_improvement: usize,
 }
 
-impl Schedule {
+impl LearningRate {
     /// The schedule before the first epoch.
-    pub fn new(config: &ScheduleConfig) -> Schedule {
-        Schedule {
+    pub fn new(config: &LearningRateConfig) -> LearningRate {
+        LearningRate {
             learning_rate: config.learning_rate,
             minimum: f64::INFINITY,
             since_minimum: 0,
@@ -138,13 +138,13 @@ impl Schedule {
     }
 
     /// The learning rate of a step.
-    pub fn rate(&self, config: &ScheduleConfig, step: u64) -> f32 {
+    pub fn rate(&self, config: &LearningRateConfig, step: u64) -> f32 {
         let progress = config.linear_steps.map_or(0.0, |all| step as f32 / all.max(1) as f32);
         self.learning_rate * (1.0 - 0.9 * progress.min(1.0))
     }
 
     /// Takes note of an epoch's validation loss; returns whether it is a new minimum.
-    pub fn observe(&mut self, config: &ScheduleConfig, loss: f64) -> bool {
+    pub fn observe(&mut self, config: &LearningRateConfig, loss: f64) -> bool {
         let is_minimum = loss < self.minimum;
         if is_minimum {
             self.minimum = loss;
@@ -166,7 +166,7 @@ impl Schedule {
     }
 
     /// Whether training should end.
-    pub fn is_over(&self, config: &ScheduleConfig) -> bool {
+    pub fn is_over(&self, config: &LearningRateConfig) -> bool {
         self.since_improvement >= config.stop_after
     }
 }
@@ -175,7 +175,7 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    const SCHEDULE: ScheduleConfig = ScheduleConfig {
+    const SCHEDULE: LearningRateConfig = LearningRateConfig {
         learning_rate: 1.0,
         factor: 0.1,
         patience: 2,
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_learning_rate_falls_on_plateaus_and_small_gains_do_not_prolong_training() {
-        let mut schedule = Schedule::new(&SCHEDULE);
+        let mut schedule = LearningRate::new(&SCHEDULE);
         assert!(schedule.observe(&SCHEDULE, 1.0));
         assert!(schedule.observe(&SCHEDULE, 0.999));
         assert!(!schedule.observe(&SCHEDULE, 0.999));

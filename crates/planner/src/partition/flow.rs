@@ -16,7 +16,7 @@
 //!   A *slot* is a component with a class that is relevant in it: the unknowns of the game.
 //!   Slots are numbered component by component and label by label; a label costs what its cheapest
 //!   slot costs, and a flow through it may be divided among its slots.
-//! - A [`Network`] is what matters of a component for one abstract state: the states that can be
+//! - A [`FlowNetwork`] is what matters of a component for one abstract state: the states that can be
 //!   reached from it and can reach a goal, with all goals made one.
 //!   Slots without a transition there cannot change the value and receive nothing.
 //! - A [`PathSearch`] finds shortest paths in networks for floating-point costs.
@@ -190,7 +190,7 @@ impl Classes {
 /// Node 0 is the state itself and the last node stands for all goals; they are the same node if
 /// the state is a goal.
 #[derive(Clone, Debug)]
-pub(super) struct Network {
+pub(super) struct FlowNetwork {
     /// The arcs that leave node v are `arcs[first_arc[v]..first_arc[v + 1]]`.
     first_arc: Box<[u32]>,
     arcs: Box<[Arc]>,
@@ -204,14 +204,14 @@ struct Arc {
     label: u32,
 }
 
-impl Network {
+impl FlowNetwork {
     /// What matters for the abstract state `source`, from which the goal can be reached.
     fn new(
         abstractions: &Abstractions,
         classes: &Classes,
         id: ComponentId,
         source: u32,
-    ) -> Network {
+    ) -> FlowNetwork {
         const UNSEEN: u32 = u32::MAX;
         let component = abstractions.component(id);
         let distances = abstractions.distances(id);
@@ -257,7 +257,7 @@ impl Network {
         for arc in arcs.iter_mut().filter(|arc| arc.head == GOAL) {
             arc.head = goal;
         }
-        Network { first_arc: first_arc.into(), arcs: arcs.into(), labels: labels.into() }
+        FlowNetwork { first_arc: first_arc.into(), arcs: arcs.into(), labels: labels.into() }
     }
 
     /// Whether the abstract state is a goal.
@@ -292,28 +292,28 @@ impl Network {
         4 * self.first_arc.len()
             + size_of::<Arc>() * self.arcs.len()
             + size_of::<(u32, Range<u32>)>() * self.labels.len()
-            + size_of::<Network>()
-            + Network::ENTRY_BYTES
+            + size_of::<FlowNetwork>()
+            + FlowNetwork::ENTRY_BYTES
     }
 }
 
 /// The networks of abstract states, made when first asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Networks {
-    known: Vec<FxHashMap<u32, Rc<Network>>>,
+pub(super) struct FlowNetworks {
+    known: Vec<FxHashMap<u32, Rc<FlowNetwork>>>,
     bytes: usize,
     max_bytes: usize,
 }
 
-impl Networks {
+impl FlowNetworks {
     /// No networks yet, for a collection of this many components; all are forgotten when they
     /// would take more than `max_bytes`.
-    pub(super) fn new(num_components: usize, max_bytes: usize) -> Networks {
-        Networks { known: vec![FxHashMap::default(); num_components], bytes: 0, max_bytes }
+    pub(super) fn new(num_components: usize, max_bytes: usize) -> FlowNetworks {
+        FlowNetworks { known: vec![FxHashMap::default(); num_components], bytes: 0, max_bytes }
     }
 
     /// Bytes of heap memory, that of the current networks included.
-    pub(super) fn memory_bytes(&self, current: &[Rc<Network>]) -> usize {
+    pub(super) fn memory_bytes(&self, current: &[Rc<FlowNetwork>]) -> usize {
         let forgotten = current.iter().filter(|network| Rc::strong_count(network) == 1);
         self.bytes + forgotten.map(|network| network.memory_bytes()).sum::<usize>()
     }
@@ -325,7 +325,7 @@ impl Networks {
         abstractions: &Abstractions,
         classes: &Classes,
         state: &[Value],
-        networks: &mut Vec<Rc<Network>>,
+        networks: &mut Vec<Rc<FlowNetwork>>,
         budget: &mut Budget,
     ) -> bool {
         networks.clear();
@@ -338,7 +338,7 @@ impl Networks {
             budget.spend(work::FLOAT_ARC);
             let known = self.known[p.index()].get(&source).cloned();
             networks.push(known.unwrap_or_else(|| {
-                let network = Rc::new(Network::new(abstractions, classes, p, source));
+                let network = Rc::new(FlowNetwork::new(abstractions, classes, p, source));
                 budget.spend(network.work() + work::PAIR * component.num_states() as Work);
                 self.keep(p, source, &network);
                 network
@@ -347,7 +347,7 @@ impl Networks {
         true
     }
 
-    fn keep(&mut self, id: ComponentId, source: u32, network: &Rc<Network>) {
+    fn keep(&mut self, id: ComponentId, source: u32, network: &Rc<FlowNetwork>) {
         let bytes = network.memory_bytes();
         if self.bytes + bytes > self.max_bytes {
             self.known.iter_mut().for_each(|known| *known = FxHashMap::default());
@@ -410,7 +410,7 @@ impl PathSearch {
     /// of one shortest path, sorted, with repetitions.
     pub(super) fn shortest_path(
         &mut self,
-        network: &Network,
+        network: &FlowNetwork,
         costs: &[f64],
         path: &mut Vec<u32>,
     ) -> f64 {

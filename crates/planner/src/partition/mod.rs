@@ -30,7 +30,7 @@ use crate::task::{Cost, OpId, Value};
 use crate::work::{self, Budget, Work};
 
 pub use crate::abstraction::COST_SCALE;
-pub use ascent::{Ascent, AscentConfig, Bounds, Start, StepRule};
+pub use ascent::{Ascent, AscentConfig, Start, StepRule, ValueBounds};
 pub use baselines::{Uniform, ZeroOneConfig, zero_one_partitionings};
 pub use optimal::{Canonical, CanonicalShares, Ocp, OcpConfig, OcpStatistics};
 pub use portfolio::Portfolio;

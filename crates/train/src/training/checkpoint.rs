@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use lcp::training::optimiser::{AdamW, Schedule};
+use lcp::training::optimiser::{AdamW, LearningRate};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -38,7 +38,7 @@ pub struct Progress {
     /// A number that identifies the training and validation states.
     pub data: u64,
     /// The schedule.
-    pub schedule: Schedule,
+    pub schedule: LearningRate,
     /// Steps of the optimiser.
     pub steps: u64,
     /// One entry per epoch.

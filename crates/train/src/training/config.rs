@@ -9,7 +9,7 @@ use lcp::network::dropout::Dropout;
 use lcp::predict::Softmax;
 use lcp::training::Settings;
 use lcp::training::loss::Loss;
-use lcp::training::optimiser::{AdamWConfig, ScheduleConfig};
+use lcp::training::optimiser::{AdamWConfig, LearningRateConfig};
 use serde::{Deserialize, Serialize};
 
 /// A named set of choices.
@@ -121,7 +121,7 @@ impl TrainConfig {
                 fixed_batches: false,
                 epoch_steps: 1,
                 adamw: AdamWConfig::default(),
-                schedule: ScheduleConfig {
+                schedule: LearningRateConfig {
                     learning_rate: 1e-5,
                     factor: 0.1,
                     patience: 5,
@@ -151,7 +151,7 @@ impl TrainConfig {
                 dropout: Dropout::NONE,
                 batch: 16,
                 chunk: 4,
-                schedule: ScheduleConfig {
+                schedule: LearningRateConfig {
                     learning_rate: 3e-3,
                     factor: 0.4,
                     patience: 3,

@@ -132,7 +132,7 @@ pub fn train(
     let states = items.len();
     let set = TrainingSet::new(training, items, &config.training, &config.network);
     let weights = first_weights(&config, &keep);
-    let mut run = Run {
+    let mut run = TrainingRun {
         best: weights.data.clone(),
         trainer: Trainer::new(config.training.clone(), Arc::new(set), weights, engine),
         validation: Validation { examples: validation, items: validation_items, baselines },
@@ -246,7 +246,7 @@ struct Validation {
 }
 
 /// A trainer with what belongs to its directory.
-struct Run<'a> {
+struct TrainingRun<'a> {
     config: TrainConfig,
     trainer: Trainer,
     validation: Validation,
@@ -256,7 +256,7 @@ struct Run<'a> {
     metrics: Vec<EpochMetrics>,
 }
 
-impl Run<'_> {
+impl TrainingRun<'_> {
     /// Goes on where the checkpoint in the directory ends, if there is one.
     fn resume(&mut self) -> Result<(), TrainError> {
         std::fs::create_dir_all(self.directory)
@@ -337,7 +337,8 @@ impl Run<'_> {
 
     /// The mean loss and the mean of h / reference over the validation states.
     fn validate(&mut self) -> (f64, f64) {
-        let Run { trainer, validation: Validation { examples, items, .. }, config, .. } = self;
+        let TrainingRun { trainer, validation: Validation { examples, items, .. }, config, .. } =
+            self;
         let size = trainer.part_size();
         let (mut loss, mut ratio) = (0.0, 0.0);
         for some in items.chunks(VALIDATE * size) {

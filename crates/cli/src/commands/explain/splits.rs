@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use planner::abstraction::{Abstractions, INFINITY};
 use planner::partition::{
-    Ascent, AscentConfig, Bounds, CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner,
-    Request, Saturated, ScaledCost, StepRule, Uniform,
+    Ascent, AscentConfig, CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner, Request,
+    Saturated, ScaledCost, StepRule, Uniform, ValueBounds,
 };
 use planner::strategy::MemoryPlan;
 use planner::task::{Task, Value};
@@ -80,7 +80,7 @@ pub(super) struct Look {
     /// In the order of [`Partitioners::names`]; none where a partitioner had nothing to offer.
     pub(super) splits: Vec<Option<Split>>,
     /// What is known of the best that any partitioning can do, in the input's units of cost.
-    pub(super) optimum: Bounds,
+    pub(super) optimum: ValueBounds,
 }
 
 /// The partitioners that are compared.
@@ -135,15 +135,15 @@ impl Partitioners {
             self.others.iter_mut().map(|partitioner| split(&mut **partitioner)).collect();
         splits.push(split(&mut self.ocp));
         let divisor = self.ocp.abstractions().divisor() as f64;
-        let Bounds { lower, upper } = match splits.last() {
+        let ValueBounds { lower, upper } = match splits.last() {
             Some(Some(_)) => self.ocp.bounds(),
             // What it knows is of another state.
-            _ => Bounds { lower: 0.0, upper: f64::INFINITY },
+            _ => ValueBounds { lower: 0.0, upper: f64::INFINITY },
         };
         // Any partitioning shows that the best is not worse.
         let best = splits.iter().flatten().map(Split::value).fold(lower * divisor, f64::max);
         // Adding zero makes a zero of either sign a plain one.
-        let optimum = Bounds { lower: best, upper: (upper * divisor).max(best) + 0.0 };
+        let optimum = ValueBounds { lower: best, upper: (upper * divisor).max(best) + 0.0 };
         Look { splits, optimum }
     }
 }

@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use planner::abstraction::{Abstractions, ComponentId};
-use planner::partition::Bounds;
+use planner::partition::ValueBounds;
 use planner::plan::Plan;
 use planner::search::{Limits, Outcome};
 use planner::strategy::{self, Config, Event, Source};
@@ -72,7 +72,7 @@ pub(super) struct Stop {
     /// What the rest of the plan costs.
     pub(super) true_cost: Option<Cost>,
     pub(super) shares: Vec<Option<Shares>>,
-    pub(super) optimum: Bounds,
+    pub(super) optimum: ValueBounds,
 }
 
 /// A split at a state, in the input's units of cost.

@@ -51,7 +51,7 @@ struct Label {
     into: BTreeMap<usize, Id>,
 }
 
-struct Component {
+struct Moves {
     /// That there is at most one abstract state, now and after.
     one: [Id; 2],
     labels: Vec<Label>,
@@ -62,7 +62,7 @@ struct Component {
 struct Prover<'a, 'p, 'w> {
     encoding: &'a Encoding<'a>,
     proof: &'p mut Proof<'w>,
-    components: FxHashMap<usize, Component>,
+    components: FxHashMap<usize, Moves>,
     /// By cost: the operators of that cost, and that costs grow by it if one of them is applied.
     growth: BTreeMap<u64, (Group, Id)>,
     /// Known lemmas on how costs grow, and on bounds.
@@ -417,7 +417,7 @@ impl Prover<'_, '_, '_> {
             operators.iter().for_each(|&o| label_of[o] = proved.len());
             proved.push(self.label(p, &pre, &eff, &operators, one[NOW]));
         }
-        self.components.insert(p, Component { one, labels: proved, label_of });
+        self.components.insert(p, Moves { one, labels: proved, label_of });
     }
 
     /// At most one abstract state of a component is true: by induction along its variables, for

@@ -8,7 +8,7 @@ mod partitioner;
 mod step;
 mod trained;
 
-pub use climb::Bounds;
 pub(super) use climb::Climb;
+pub use climb::ValueBounds;
 pub use partitioner::{Ascent, AscentConfig, Start};
 pub use step::StepRule;

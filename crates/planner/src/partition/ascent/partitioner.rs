@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::climb::{Bounds, Climb};
+use super::climb::{Climb, ValueBounds};
 use super::step::StepRule;
 use crate::abstraction::Abstractions;
 use crate::partition::{
@@ -124,9 +124,9 @@ impl Ascent {
     }
 
     /// What is known of the optimal cost partitioning at the last state.
-    pub fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> ValueBounds {
         let bounds = self.climb.bounds();
-        Bounds { lower: bounds.lower.max(self.floor), ..bounds }
+        ValueBounds { lower: bounds.lower.max(self.floor), ..bounds }
     }
 
     /// The values of the best partitionings after some numbers of steps, in ascending order, from a

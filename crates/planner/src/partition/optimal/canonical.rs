@@ -28,7 +28,7 @@ use super::master::Path;
 use super::program::{Program, Solution};
 use crate::abstraction::Abstractions;
 use crate::partition::MEMORY_LIMIT;
-use crate::partition::flow::{Classes, Network, Networks, PathSearch};
+use crate::partition::flow::{Classes, FlowNetwork, FlowNetworks, PathSearch};
 use crate::task::Value;
 use crate::work::Budget;
 
@@ -52,8 +52,8 @@ const TIE: f64 = 1e-6;
 pub struct Canonical {
     abstractions: Arc<Abstractions>,
     classes: Rc<Classes>,
-    known_networks: Networks,
-    networks: Vec<Rc<Network>>,
+    known_networks: FlowNetworks,
+    networks: Vec<Rc<FlowNetwork>>,
     search: PathSearch,
 }
 
@@ -84,7 +84,7 @@ impl Canonical {
     pub fn new(abstractions: &Arc<Abstractions>) -> Canonical {
         Canonical {
             classes: Rc::new(Classes::new(abstractions)),
-            known_networks: Networks::new(abstractions.len(), MEMORY_LIMIT),
+            known_networks: FlowNetworks::new(abstractions.len(), MEMORY_LIMIT),
             networks: Vec::new(),
             search: PathSearch::default(),
             abstractions: Arc::clone(abstractions),
@@ -120,7 +120,7 @@ impl Canonical {
 /// What is known of a state's optimal face: some paths of each component, some slots of each label.
 struct Face<'a> {
     classes: &'a Classes,
-    networks: &'a [Rc<Network>],
+    networks: &'a [Rc<FlowNetwork>],
     /// Programs count costs in this unit, so that the solver sees numbers near one.
     unit: f64,
     /// By class: its slots that matter.
@@ -143,7 +143,7 @@ struct Rows {
 }
 
 impl<'a> Face<'a> {
-    fn new(classes: &'a Classes, networks: &'a [Rc<Network>]) -> Face<'a> {
+    fn new(classes: &'a Classes, networks: &'a [Rc<FlowNetwork>]) -> Face<'a> {
         let mut live = vec![Vec::new(); classes.len()];
         for slot in networks.iter().flat_map(|network| network.slots()) {
             live[classes.class(slot) as usize].push(slot);

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use super::master::{self, MasterSolution, Path};
 use crate::abstraction::{Abstractions, ComponentId};
 use crate::estimate::Estimate;
-use crate::partition::ascent::{Bounds, Climb, StepRule};
+use crate::partition::ascent::{Climb, StepRule, ValueBounds};
 use crate::partition::{CostPartitioning, MEMORY_LIMIT, PartitionScratch, Partitioner, Request};
 use crate::task::{Cost, Value};
 use crate::work::Budget;
@@ -154,7 +154,7 @@ impl Ocp {
     }
 
     /// The bounds on the optimum at the last state.
-    pub fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> ValueBounds {
         self.ascent.bounds()
     }
 

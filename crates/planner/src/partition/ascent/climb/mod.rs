@@ -29,7 +29,7 @@ use seen::{View, features, past};
 
 use super::step::StepRule;
 use crate::abstraction::Abstractions;
-use crate::partition::flow::{Classes, Network, Networks, PathSearch};
+use crate::partition::flow::{Classes, FlowNetwork, FlowNetworks, PathSearch};
 use crate::partition::{CostPartitioning, ScaledCost};
 use crate::task::{Cost, Value};
 use crate::work::{self, Budget, Work};
@@ -55,16 +55,16 @@ const TIE: f64 = 0.02;
 
 /// Bounds on the value of the optimal cost partitioning at a state, in units of cost.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Bounds {
+pub struct ValueBounds {
     /// The value of the best partitioning found.
     pub lower: f64,
     /// What no partitioning exceeds.
     pub upper: f64,
 }
 
-impl Bounds {
+impl ValueBounds {
     /// Nothing is known.
-    const UNKNOWN: Bounds = Bounds { lower: 0.0, upper: f64::INFINITY };
+    const UNKNOWN: ValueBounds = ValueBounds { lower: 0.0, upper: f64::INFINITY };
 
     /// Whether some partitioning might have a value that rounds to more than `h`.
     pub fn may_exceed(&self, h: f64) -> bool {
@@ -85,7 +85,7 @@ impl Bounds {
 pub(crate) struct Climb {
     abstractions: Arc<Abstractions>,
     classes: Rc<Classes>,
-    known_networks: Networks,
+    known_networks: FlowNetworks,
     search: PathSearch,
     /// The work of learned steps.
     work: Work,
@@ -93,8 +93,8 @@ pub(crate) struct Climb {
     weights: Vec<f64>,
 
     // The current state.
-    networks: Vec<Rc<Network>>,
-    bounds: Bounds,
+    networks: Vec<Rc<FlowNetwork>>,
+    bounds: ValueBounds,
     steps: usize,
     /// The sum of the weights of all steps so far.
     clock: f64,
@@ -169,12 +169,12 @@ impl Climb {
         let classes = Rc::new(Classes::new(abstractions));
         let (num_slots, num_classes) = (classes.num_slots(), classes.len());
         Climb {
-            known_networks: Networks::new(abstractions.len(), max_bytes),
+            known_networks: FlowNetworks::new(abstractions.len(), max_bytes),
             search: PathSearch::default(),
             work: 0,
             weights: vec![1.0; num_slots],
             networks: Vec::new(),
-            bounds: Bounds::UNKNOWN,
+            bounds: ValueBounds::UNKNOWN,
             steps: 0,
             clock: 0.0,
             slots: vec![Slot::default(); num_slots],
@@ -211,7 +211,7 @@ impl Climb {
     }
 
     /// The network of each component for the current state.
-    pub(crate) fn networks(&self) -> &[Rc<Network>] {
+    pub(crate) fn networks(&self) -> &[Rc<FlowNetwork>] {
         &self.networks
     }
 
@@ -226,7 +226,7 @@ impl Climb {
     }
 
     /// What is known of the current state.
-    pub(crate) fn bounds(&self) -> Bounds {
+    pub(crate) fn bounds(&self) -> ValueBounds {
         self.bounds
     }
 
@@ -301,7 +301,7 @@ impl Climb {
     /// Goes to a state: what matters there.
     fn enter(&mut self, state: &[Value], budget: &mut Budget) -> bool {
         let Climb { abstractions, classes, known_networks, networks, .. } = self;
-        self.bounds = Bounds::UNKNOWN;
+        self.bounds = ValueBounds::UNKNOWN;
         self.steps = 0;
         self.clock = 0.0;
         if !known_networks.of_state(abstractions, classes, state, networks, budget) {
