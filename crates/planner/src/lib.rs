@@ -1,6 +1,7 @@
 //! Optimal classical planning, from PDDL text to a validated plan.
 //!
 //! Data flows one way through the modules, in the order in which they are listed here.
+//! One thing flows back: `abstraction/cuts.rs` makes components of what the heuristic LM-cut finds.
 //! A heuristic is anything that implements [`heuristic::Heuristic`].
 //! All that is learned in this crate is the rule for steps of ascent, a table of 122 numbers
 //! (`partition/ascent/trained.rs`).

@@ -15,8 +15,9 @@
 //! ends a [`MARGIN`] below the limit, so that what happens between two looks stays within it.
 //!
 //! Blocks of 1 MiB and more come from the system and go back to it at once, so that a hash table
-//! that has grown does not leave its predecessors behind (measured on 8 million states: 43 bytes a
-//! state before, 36 after), and growing a large vector moves pages instead of copying them.
+//! that has grown does not leave its predecessors behind, and growing a large vector moves pages
+//! instead of copying them.
+//! PERF: `experiments/engineering.md` has what either saves.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
