@@ -10,8 +10,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 
 use crate::commands::{
-    documents, evaluate, experiment, explain, generate, judge, plan, sample, train, translate,
-    validate,
+    ascent, documents, evaluate, experiment, explain, generate, judge, plan, sample, train,
+    translate, validate,
 };
 use crate::run::exit::{self, Exit};
 use crate::run::{console, parent};
@@ -51,6 +51,8 @@ enum Command {
     Sample(sample::Args),
     Train(train::Args),
     Judge(judge::Args),
+    #[command(hide = true)]
+    Ascent(ascent::Args),
     Completions(documents::CompletionsArgs),
     Man(documents::ManArgs),
 }
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Sample(args) => sample::run(args),
         Command::Train(args) => train::run(args),
         Command::Judge(args) => judge::run(args),
+        Command::Ascent(args) => ascent::run(args),
         Command::Completions(args) => documents::completions(&args),
         Command::Man(args) => documents::man(&args),
     };

@@ -12,7 +12,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ("experiment", &["host", "svg"]),
     ("planner", &[]),
     ("lcp", &["planner", "svg"]),
-    ("train", &["lcp", "planner", "svg"]),
+    ("train", &["host", "lcp", "planner", "svg"]),
     ("cuda", &["lcp"]),
     ("cli", &["apportion-verify", "cuda", "experiment", "host", "lcp", "planner", "train"]),
 ];

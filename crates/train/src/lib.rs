@@ -4,6 +4,7 @@
 //! cost partitionings as labels; [`dataset`] is the file they are kept in; [`training`] makes a
 //! model of such files, with the network and the loop of [`lcp`]; [`judge`] says how good it is on
 //! states that it never saw.
+//! [`ascent`] trains the rule of steps of ascent, which is the same for all domains.
 
 pub mod generate;
 
@@ -14,3 +15,5 @@ pub mod dataset;
 pub mod training;
 
 pub mod judge;
+
+pub mod ascent;

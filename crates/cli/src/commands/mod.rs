@@ -1,5 +1,6 @@
 //! The commands of `apportion`, a file each: its arguments, and what it does with them.
 
+pub(crate) mod ascent;
 pub(crate) mod documents;
 pub(crate) mod evaluate;
 pub(crate) mod experiment;

@@ -1,7 +1,7 @@
 //! The parameters of the trained rule of steps.
 //!
 //! `experiments/ascent/README.md` says what they were trained on and how to train them again; they
-//! are written by `ascent rust`, the example of the crate `train`.
+//! are written by `apportion ascent table`.
 
 use super::StepRule;
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use svg::Element;
 
-use crate::measure::Point;
+use super::measure::Point;
+use super::{AscentError, io, read_lines};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 470.0;
@@ -22,29 +23,31 @@ const SELF_TRAINED: &str = "network trained on the task for 5 s, and learned asc
 /// One partitioner by number of steps: mean values and median times, and mean values not rounded.
 type Curve = Vec<(usize, f64, f64, f64)>;
 
-/// Draws the points of a file, not rounded and rounded, and prints the tables.
-pub(crate) fn draw(points: &Path, picture: &Path) {
-    let text = std::fs::read_to_string(points).expect("the points");
-    let points: Vec<Point> =
-        text.lines().map(|line| serde_json::from_str(line).expect("a point")).collect();
+/// Draws the points of a file, not rounded and rounded; returns the tables.
+pub(super) fn draw(points: &Path, picture: &Path) -> Result<String, AscentError> {
+    let points: Vec<Point> = read_lines(points, "points")?;
     let problems: BTreeSet<&str> = points.iter().map(|p| p.problem.as_str()).collect();
     let families: BTreeSet<&str> = points.iter().map(|p| p.family.as_str()).collect();
     let title =
         format!("{} tasks of {} families, none seen in training", problems.len(), families.len());
     let all = curves(&points, |_| true);
-    print(&title, &all);
+    let mut tables = table(&title, &all);
     let with_model: BTreeSet<&str> =
         points.iter().filter(|p| p.who == "model").map(|p| p.problem.as_str()).collect();
     let of_models = curves(&points, |p| with_model.contains(p.problem.as_str()));
-    print(&format!("the {} tasks whose domain has a shipped model", with_model.len()), &of_models);
-    by_family(&points);
+    tables += &table(
+        &format!("the {} tasks whose domain has a shipped model", with_model.len()),
+        &of_models,
+    );
+    tables += &by_family(&points);
 
     let with_model = with_model.len();
     let rounded = picture.with_extension("rounded.svg");
     for (file, is_rounded) in [(picture, false), (&rounded, true)] {
         let drawing = drawing(&title, &all, &of_models, with_model, is_rounded);
-        std::fs::write(file, drawing.to_string()).expect("the picture");
+        std::fs::write(file, drawing.to_string()).map_err(io(file))?;
     }
+    Ok(tables)
 }
 
 fn drawing(
@@ -91,20 +94,23 @@ fn curves(points: &[Point], counts: impl Fn(&Point) -> bool) -> BTreeMap<String,
     curves
 }
 
-fn print(title: &str, curves: &BTreeMap<String, Curve>) {
-    println!(
-        "\n{title}\n\n| partitioner | steps | mean h / h_OCP | not rounded | median µs |\n|---|---|---|---|---|"
+fn table(title: &str, curves: &BTreeMap<String, Curve>) -> String {
+    let mut text = format!(
+        "\n{title}\n\n| partitioner | steps | mean h / h_OCP | not rounded | median µs |\n|---|---|---|---|---|\n"
     );
     for (who, curve) in curves {
         for (steps, value, time, exact) in curve {
-            println!("| {who} | {steps} | {value:.4} | {exact:.4} | {time:.0} |");
+            text += &format!("| {who} | {steps} | {value:.4} | {exact:.4} | {time:.0} |\n");
         }
     }
+    text
 }
 
 /// What is reached by family after 20 steps, where anything is left to be gained.
-fn by_family(points: &[Point]) {
-    println!("\n| family | scp, perimeter | scp+ascent 20 | learned 20 |\n|---|---|---|---|");
+fn by_family(points: &[Point]) -> String {
+    let mut text = String::from(
+        "\n| family | scp, perimeter | scp+ascent 20 | learned 20 |\n|---|---|---|---|\n",
+    );
     let families: BTreeSet<&str> = points.iter().map(|p| p.family.as_str()).collect();
     for family in families {
         let curves = curves(points, |p| p.family == family);
@@ -114,9 +120,11 @@ fn by_family(points: &[Point]) {
         };
         let row = [at("scp, perimeter", 0), at("scp+ascent", 20), at("learned ascent", 20)];
         if row[0] < 0.995 {
-            println!("| {family} | {:.3} | {:.3} | {:.3} |", row[0], row[1], row[2]);
+            let [perimeter, plain, learned] = row;
+            text += &format!("| {family} | {perimeter:.3} | {plain:.3} | {learned:.3} |\n");
         }
     }
+    text
 }
 
 fn x(microseconds: f64) -> f64 {

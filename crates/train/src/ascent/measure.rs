@@ -17,23 +17,23 @@ use planner::partition::{
 use planner::work::{Budget, SECOND};
 use serde::{Deserialize, Serialize};
 
-use crate::tasks::Instance;
-use crate::value;
+use super::tasks::Instance;
+use super::{AscentError, io, read_lines, value};
 
 /// What a partitioner reaches on one task, on average over states.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Point {
+pub(super) struct Point {
     /// Who made the partitionings, and with how many steps.
-    pub(crate) who: String,
-    pub(crate) steps: usize,
-    pub(crate) family: String,
-    pub(crate) problem: String,
+    pub(super) who: String,
+    pub(super) steps: usize,
+    pub(super) family: String,
+    pub(super) problem: String,
     /// h / h_OCP, both rounded up as a search does, which is also when ascent stops.
-    pub(crate) value: f64,
+    pub(super) value: f64,
     /// The same without rounding.
-    pub(crate) unrounded: f64,
+    pub(super) unrounded: f64,
     /// Processor time for one state, when what is kept from state to state is there.
-    pub(crate) microseconds: f64,
+    pub(super) microseconds: f64,
 }
 
 /// The numbers of steps.
@@ -54,14 +54,18 @@ const MEMORY: usize = 64 << 20;
 
 /// Measures all partitioners, a learned rule on the fold that it was not trained on, and writes the
 /// points as lines; who is there already for a task is not measured again.
-pub(crate) fn run(instances: &[Instance], rules: &[StepRule], file: &Path) {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let points = text.lines().map(|line| serde_json::from_str(line).expect("a point"));
+pub(super) fn run(
+    instances: &[Instance],
+    rules: &[StepRule],
+    models: &Path,
+    path: &Path,
+) -> Result<(), AscentError> {
+    let points: Vec<Point> = read_lines(path, "points")?;
     let known: HashSet<(String, String)> =
-        points.map(|point: Point| (point.who, point.problem)).collect();
+        points.into_iter().map(|point| (point.who, point.problem)).collect();
     let options = &mut std::fs::OpenOptions::new();
-    let mut file = options.create(true).append(true).open(file).expect("the file of points");
-    let papers = papers_models();
+    let mut file = options.create(true).append(true).open(path).map_err(io(path))?;
+    let papers = papers_models(models)?;
     for instance in instances {
         let rule = rules.get(instance.fold);
         for who in
@@ -73,10 +77,11 @@ pub(crate) fn run(instances: &[Instance], rules: &[StepRule], file: &Path) {
             for (steps, mut partitioner) in partitioners(who, instance, rule, &papers) {
                 let point = point(instance, who, steps, &mut *partitioner);
                 let line = serde_json::to_string(&point).expect("plain data");
-                writeln!(file, "{line}").expect("points");
+                writeln!(file, "{line}").map_err(io(path))?;
             }
         }
     }
+    Ok(())
 }
 
 /// Those that predict.
@@ -133,12 +138,16 @@ fn partitioners(
 }
 
 /// The models of the paper's preset, FLG and L = 2.
-fn papers_models() -> Vec<Model> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/paper");
-    let files = std::fs::read_dir(folder).expect("the models of the paper's preset");
-    let paths = files.map(|file| file.expect("a file of the folder").path());
-    let is_chosen = |path: &std::path::PathBuf| path.to_string_lossy().contains("-flg-2.");
-    paths.filter(is_chosen).map(|path| Model::load(&path).expect("a model")).collect()
+fn papers_models(folder: &Path) -> Result<Vec<Model>, AscentError> {
+    let mut models = Vec::new();
+    for file in std::fs::read_dir(folder).map_err(io(folder))? {
+        let path = file.map_err(io(folder))?.path();
+        if path.to_string_lossy().contains("-flg-2.") {
+            let foreign = |_| AscentError::Foreign { path: path.clone(), what: "a model" };
+            models.push(Model::load(&path).map_err(foreign)?);
+        }
+    }
+    Ok(models)
 }
 
 /// A network that was trained on the task for about five seconds.

@@ -3,30 +3,32 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use host::files::find_domain_file;
 use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
 use planner::partition::{Ocp, OcpConfig, Partitioner, Request, Walks};
 use planner::pddl::{Source, parse_domain, parse_problem};
 use planner::task::{Task, Value};
-use planner::testing::domain_of;
 use planner::translate::{TranslateOptions, translate};
 use planner::work::{Budget, SECOND};
 use serde::{Deserialize, Serialize};
 
+use super::{AscentError, Sources, Tell, io, read_lines};
+
 /// A task with the states that partitionings are made for.
-pub(crate) struct Instance {
-    pub(crate) fold: usize,
-    pub(crate) family: String,
-    pub(crate) name: String,
-    pub(crate) task: Task,
-    pub(crate) abstractions: Arc<Abstractions>,
-    pub(crate) states: Vec<Labelled>,
+pub(super) struct Instance {
+    pub(super) fold: usize,
+    pub(super) family: String,
+    pub(super) name: String,
+    pub(super) task: Task,
+    pub(super) abstractions: Arc<Abstractions>,
+    pub(super) states: Vec<Labelled>,
 }
 
 /// A state and the value of an optimal cost partitioning there, within a thousandth.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Labelled {
-    pub(crate) state: Vec<Value>,
-    pub(crate) optimum: f64,
+pub(super) struct Labelled {
+    pub(super) state: Vec<Value>,
+    pub(super) optimum: f64,
 }
 
 /// The states of a task, as they are kept in a file.
@@ -41,11 +43,14 @@ const MOST_OPERATORS: usize = 20_000;
 const MOST_PAIRS: usize = 300_000;
 
 /// Reads a list of tasks; states with their optima are kept in the file `labels`.
-pub(crate) fn load(list: &Path, benchmarks: &Path, labels: &Path, states: usize) -> Vec<Instance> {
-    let known = std::fs::read_to_string(labels).unwrap_or_default();
-    let mut rows: Vec<Row> =
-        known.lines().map(|line| serde_json::from_str(line).expect("a row of ours")).collect();
-    let text = std::fs::read_to_string(list).expect("the list of tasks");
+pub(super) fn load(
+    sources: &Sources,
+    states: usize,
+    tell: Tell<'_>,
+) -> Result<Vec<Instance>, AscentError> {
+    let Sources { list, benchmarks, labels } = sources;
+    let mut rows: Vec<Row> = read_lines(labels, "labels of tasks")?;
+    let text = std::fs::read_to_string(list).map_err(io(list))?;
     let mut instances = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
@@ -60,20 +65,26 @@ pub(crate) fn load(list: &Path, benchmarks: &Path, labels: &Path, states: usize)
         let Some(task) = read(&benchmarks.join(problem)) else { continue };
         let patterns = interesting_patterns(&task, 2, &PatternLimits::default());
         let abstractions = Abstractions::new(&task, &patterns);
-        let row = found.unwrap_or_else(|| {
-            let states = label(&task, &abstractions, states);
-            eprintln!("{problem}: {} states", states.len());
-            rows.push(Row { problem: problem.to_string(), states });
-            let lines = rows.iter().map(|row| serde_json::to_string(row).expect("plain data"));
-            std::fs::write(labels, lines.collect::<Vec<_>>().join("\n")).expect("the labels");
-            rows.len() - 1
-        });
+        let row = match found {
+            Some(row) => row,
+            None => {
+                let states = label(&task, &abstractions, states);
+                tell(format!("{problem}: {} states", states.len()));
+                rows.push(Row { problem: problem.to_string(), states });
+                let lines = rows.iter().map(|row| serde_json::to_string(row).expect("plain data"));
+                std::fs::write(labels, lines.collect::<Vec<_>>().join("\n")).map_err(io(labels))?;
+                rows.len() - 1
+            }
+        };
         let states = rows[row].states.clone();
         if states.is_empty() {
             continue;
         }
         instances.push(Instance {
-            fold: fold.parse().expect("the number of a fold"),
+            fold: fold.parse().map_err(|_| AscentError::Foreign {
+                path: list.clone(),
+                what: "folds, families and problems",
+            })?,
             family: family.to_string(),
             name: problem.to_string(),
             task,
@@ -81,7 +92,7 @@ pub(crate) fn load(list: &Path, benchmarks: &Path, labels: &Path, states: usize)
             states,
         });
     }
-    instances
+    Ok(instances)
 }
 
 /// States of random walks whose optimum is found quickly.
@@ -124,8 +135,8 @@ fn label(task: &Task, abstractions: &Arc<Abstractions>, count: usize) -> Vec<Lab
 }
 
 /// The task of a problem file, whose domain has one of the usual names.
-pub(crate) fn read(problem: &Path) -> Option<Task> {
-    let domain = domain_of(problem)?;
+fn read(problem: &Path) -> Option<Task> {
+    let domain = find_domain_file(problem)?;
     let (domain, problem) = (std::fs::read(domain).ok()?, std::fs::read(problem).ok()?);
     let domain = parse_domain(Source::new("domain", &domain)).ok()?;
     let problem = parse_problem(Source::new("problem", &problem), &domain).ok()?;

@@ -14,19 +14,21 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
+use super::{AscentError, io, read};
+
 /// A state to climb at.
-pub(crate) struct Case {
-    pub(crate) state: Vec<Value>,
-    pub(crate) saturated: CostPartitioning,
-    pub(crate) value: f64,
-    pub(crate) optimum: f64,
+pub(super) struct Case {
+    pub(super) state: Vec<Value>,
+    pub(super) saturated: CostPartitioning,
+    pub(super) value: f64,
+    pub(super) optimum: f64,
 }
 
 /// The states of one task.
-pub(crate) struct Ground {
-    pub(crate) fold: usize,
-    pub(crate) climber: Ascent,
-    pub(crate) cases: Vec<Case>,
+pub(super) struct Ground {
+    pub(super) fold: usize,
+    pub(super) climber: Ascent,
+    pub(super) cases: Vec<Case>,
 }
 
 /// After how many steps values count.
@@ -38,40 +40,47 @@ const RATE: f32 = 0.03;
 
 /// How far a training has come.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Evolution {
-    pub(crate) generation: u64,
-    pub(crate) parameters: Vec<f32>,
+pub(super) struct Evolution {
+    pub(super) generation: u64,
+    pub(super) parameters: Vec<f32>,
     first: Vec<f32>,
     second: Vec<f32>,
 }
 
 impl Evolution {
     /// What a file holds, or the beginning: hidden units at random, none of them used.
-    pub(crate) fn resume(file: &Path) -> Evolution {
-        if let Ok(text) = std::fs::read_to_string(file) {
-            return serde_json::from_str(&text).expect("a checkpoint of ours");
+    pub(super) fn resume(file: &Path) -> Result<Evolution, AscentError> {
+        if let Some(text) = read(file)? {
+            let foreign = AscentError::Foreign { path: file.to_owned(), what: "a checkpoint" };
+            let found: Evolution = serde_json::from_str(&text).map_err(|_| foreign)?;
+            let lengths = [found.parameters.len(), found.first.len(), found.second.len()];
+            let what = "a checkpoint of a rule of this shape";
+            let is_whole = lengths == [StepRule::PARAMETERS; 3];
+            return is_whole
+                .then_some(found)
+                .ok_or(AscentError::Foreign { path: file.into(), what });
         }
         let n = StepRule::PARAMETERS;
         let mut normal = normals(0);
         let outputs = n - 8..n;
         let parameter = |k: usize| if k < 2 || outputs.contains(&k) { 0.0 } else { 0.5 * normal() };
         let parameters = (0..n).map(parameter).collect();
-        Evolution { generation: 0, parameters, first: vec![0.0; n], second: vec![0.0; n] }
+        Ok(Evolution { generation: 0, parameters, first: vec![0.0; n], second: vec![0.0; n] })
     }
 
     /// Writes where it stands.
-    pub(crate) fn save(&self, file: &Path) {
+    pub(super) fn save(&self, file: &Path) -> Result<(), AscentError> {
         let text = serde_json::to_string(self).expect("plain data");
-        std::fs::write(file, text).expect("a checkpoint");
+        std::fs::write(file, text).map_err(io(file))
     }
 
     /// The rule so far.
-    pub(crate) fn rule(&self) -> StepRule {
+    pub(super) fn rule(&self) -> StepRule {
         StepRule::learned(&self.parameters)
     }
 
     /// One generation on these tasks; `generations` is how many there will be.
-    pub(crate) fn advance(&mut self, grounds: &mut [&mut Ground], generations: u64) {
+    pub(super) fn advance(&mut self, grounds: &mut [&mut Ground], generations: u64) {
         self.generation += 1;
         let mut normal = normals(self.generation);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(!self.generation);
