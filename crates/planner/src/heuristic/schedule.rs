@@ -22,7 +22,7 @@ pub struct ScheduleConfig {
     pub weight: f64,
     /// What the attempt at the initial state may take, with which every search begins …
     pub first: Work,
-    /// … and when it dives.
+    /// … and when it begins again.
     pub again: Work,
     /// What any other attempt may take: this part of all work so far …
     pub part: f64,
@@ -116,7 +116,7 @@ impl Schedule {
             attempts: 0,
             attempts_work: 0,
         });
-        Budget::new(if why == Why::Dive { self.config.again } else { self.config.first })
+        Budget::new(if why == Why::First { self.config.first } else { self.config.again })
     }
 
     /// What the next attempt may take.
