@@ -360,12 +360,20 @@ impl<'a> Reader<'a> {
         }
         self.keyword("end_operator")?;
         let pre = self.conjunction(pre)?;
+        // The first effect on a variable changes nothing if it gives the value that is there anyway.
+        let mut changed = FxHashSet::default();
+        effects.retain(|ConditionalEffect { condition, fact }| {
+            let is_there = condition.contains(fact) || pre.binary_search(fact).is_ok();
+            let counts = !is_there || changed.contains(&fact.var);
+            if counts {
+                changed.insert(fact.var);
+            }
+            counts
+        });
         // What is left without a condition comes before all others on its variable.
         let (always, conditional): (Vec<_>, Vec<_>) =
             effects.into_iter().partition(|effect| effect.condition.is_empty());
-        // A value that the variable has anyway changes nothing.
         let mut eff: Vec<Fact> = always.into_iter().map(|effect| effect.fact).collect();
-        eff.retain(|fact| pre.binary_search(fact).is_err());
         eff.sort_unstable();
         let cost = if metric { cost } else { 1 };
         let (eff, conditional) = (eff.into(), conditional.into());
@@ -472,6 +480,8 @@ fn write_task(task: &Task, out: &mut String) -> std::fmt::Result {
         writeln!(out, "begin_operator\n{}", task.operator_name(op))?;
         let mut effects: Vec<(&[Fact], Fact)> = o.eff.iter().map(|&fact| (&[][..], fact)).collect();
         effects.extend(o.conditional.iter().map(|e| (&e.condition[..], e.fact)));
+        let idle = if effects.is_empty() { idle(task, o) } else { None };
+        effects.extend(idle.as_ref().map(|(condition, fact)| (&condition[..], *fact)));
         // Stable: effects on one variable keep their order.
         effects.sort_by_key(|(_, fact)| fact.var);
         let changes = |var: VarId| effects.binary_search_by_key(&var, |(_, f)| f.var).is_ok();
@@ -501,4 +511,15 @@ fn write_task(task: &Task, out: &mut String) -> std::fmt::Result {
         writeln!(out, "{} {default} {}\nend_rule", head.var.0, head.value)?;
     }
     Ok(())
+}
+
+/// An effect that changes nothing, with its condition, for operators without any: Fast Downward
+/// refuses those. None if the task has no variable to speak of.
+fn idle(task: &Task, operator: &Operator) -> Option<(Vec<Fact>, Fact)> {
+    if let Some(&fact) = operator.pre.iter().find(|fact| !task.is_derived(fact.var)) {
+        return Some((Vec::new(), fact));
+    }
+    let var = (0..task.variables.len()).map(VarId::from).find(|&var| !task.is_derived(var))?;
+    let fact = Fact::new(var, 0);
+    Some((vec![fact], fact))
 }
