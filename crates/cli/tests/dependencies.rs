@@ -14,7 +14,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ("lcp", &["planner", "svg"]),
     ("train", &["host", "lcp", "planner", "svg"]),
     ("cuda", &["lcp"]),
-    ("cli", &["apportion-verify", "cuda", "experiment", "host", "lcp", "planner", "train"]),
+    ("cli", &["apportion-verify", "cuda", "experiment", "host", "lcp", "planner", "svg", "train"]),
 ];
 
 fn root() -> std::path::PathBuf {

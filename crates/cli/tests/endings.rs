@@ -169,6 +169,69 @@ fn a_limit_of_processor_time_ends_as_out_of_time() {
     assert_eq!(json(&output)["status"], "out-of-time");
 }
 
+/// What a certificate is written into is removed when the run is ended meanwhile.
+#[test]
+fn nothing_is_left_of_a_certificate_that_is_not_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    write_lamps(folder.path(), 15);
+    let old = folder.path().join("proof.pbp");
+    for before in [None, Some("an older proof")] {
+        if let Some(before) = before {
+            std::fs::write(&old, before).unwrap();
+        }
+        let progress = folder.path().join("progress");
+        let _ = std::fs::remove_file(&progress);
+        let line = ["plan", "domain.pddl", "problem.pddl", "--heuristic", "blind"];
+        // A format that takes a second to write.
+        let proof = ["--certificate", "proof", "--certificate-format", "veripb"];
+        let files = ["--progress", "progress", "--json", "out.json"];
+        let mut run = command(folder.path(), &[&line[..], &proof, &files].concat());
+        let mut child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let is_writing = || {
+            let said = std::fs::read_to_string(&progress).unwrap_or_default();
+            said.contains("\"certify\"")
+        };
+        while !is_writing() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before the certificate");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        // SAFETY: a signal to a child that has not been waited for.
+        unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+        assert_eq!(child.wait().unwrap().code(), Some(143));
+        assert_eq!(std::fs::read_to_string(&old).ok().as_deref(), before);
+        let mut names: Vec<String> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name != "proof.pbp")
+            .collect();
+        names.sort();
+        let plan = ["domain.pddl", "out.json", "problem.pddl", "progress", "sas_plan"];
+        assert_eq!(names, plan);
+    }
+}
+
+/// Deeply nested quantifiers take exponential time to check.
+#[test]
+fn a_validation_keeps_its_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let domain = "(define (domain d) (:requirements :adl) (:predicates (p ?x))
+        (:action a :parameters (?x) :precondition (and) :effect (p ?x)))";
+    let nested: String = (0..60).map(|i| format!("(forall (?x{i}) ")).collect();
+    let body: String = (0..60).map(|i| format!("(p ?x{i})")).collect();
+    let goal = format!("{nested}(and {body}){}", ")".repeat(60));
+    let problem = format!(
+        "(define (problem n) (:domain d) (:objects a b) (:init (p a) (p b)) (:goal {goal}))"
+    );
+    for (name, content) in [("d.pddl", domain), ("p.pddl", &problem), ("plan", "")] {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    let validate = ["validate", "d.pddl", "p.pddl", "plan", "--time-limit", "0.5s"];
+    let started = Instant::now();
+    assert_eq!(run_in(folder.path(), &validate).status.code(), Some(23));
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
 #[test]
 fn control_characters_of_input_do_not_reach_the_terminal() {
     let (folder, [domain, problem]) = courier();
@@ -192,7 +255,21 @@ fn control_characters_of_input_do_not_reach_the_terminal() {
         let output = run_in(folder.path(), line);
         assert!(is_clean(&output.stdout) && is_clean(&output.stderr), "{line:?}: {output:?}");
     }
-    // In a file the names are what they are.
+    // Nor do they reach drawings and pages.
+    let turned = sas.replace("dri\u{1b}", "dri\u{202e}\u{1b}");
+    std::fs::write(folder.path().join("turned.sas"), turned).unwrap();
+    let drawings = [("--graph", "a.svg"), ("--graph", "a.dot"), ("--page", "a.html")];
+    for (option, file) in drawings {
+        let output = run_in(folder.path(), &["explain", "turned.sas", option, file]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let drawn = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        assert!(drawn.contains("202e"), "{file}");
+        assert!(!drawn.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{file}");
+    }
+    let samples = ["sample", "esc.sas", "-o", "out\u{1b}[2J.samples", "--per-task", "1"];
+    let output = run_in(folder.path(), &samples);
+    assert!(is_clean(&output.stdout) && is_clean(&output.stderr), "{output:?}");
+    // In a plan file the names are what they are.
     let plan = std::fs::read_to_string(folder.path().join("sas_plan")).unwrap();
     assert!(plan.contains("(dri\u{1b}[2Jve\u{9b} market depot)"), "{plan}");
 }

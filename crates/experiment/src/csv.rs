@@ -59,11 +59,19 @@ pub(crate) fn runs(results: &Results) -> String {
 }
 
 fn line(cells: impl IntoIterator<Item = String>) -> String {
-    let quoted = cells.into_iter().map(|cell| match cell.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
+    let quoted = cells.into_iter().map(|cell| {
+        let cell = if is_formula(&cell) { format!("'{cell}") } else { cell };
+        match cell.contains(['"', ',', '\n', '\r']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell,
+        }
     });
     quoted.collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// Whether a spreadsheet would compute the cell instead of showing it.
+fn is_formula(cell: &str) -> bool {
+    cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
 }
 
 /// A CSV file with a header line; lines that start with `#` are comments.
@@ -151,5 +159,11 @@ mod tests {
         assert!(lines[1].starts_with("\"a,b\",x,x/p1,solved,\"say \"\"no\"\"\",10,"));
         assert!(lines[1].ends_with(",4,7"));
         assert!(lines[2].ends_with(",,"));
+    }
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        let cells = ["=1+1", "+a", "-1.5", "-a", "@x", "\t=", "a=b", ""].map(String::from);
+        assert_eq!(line(cells), "'=1+1,'+a,-1.5,'-a,'@x,'\t=,a=b,\n");
     }
 }

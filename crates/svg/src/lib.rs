@@ -1,9 +1,11 @@
-//! SVG elements: escaped text, coordinates to a tenth of a pixel, nothing else.
+//! SVG elements: escaped text, coordinates to a tenth of a pixel, nothing else; and how text from
+//! outside is made visible, there and on terminals.
 //!
 //! An [`Element`] is built by value and is its own text, so a drawing is an expression.
 //! Guarantees well-formed output whatever the names and texts given, except for element and
 //! attribute names, which are the program's own.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// An element with its attributes and what is inside it.
@@ -102,9 +104,35 @@ pub fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// Text with everything replaced that has a meaning in SVG.
+/// The text with control characters and those that change the direction of writing escaped, line
+/// breaks and tabulators excepted: names from files steer neither terminals nor pages.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_dangerous) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_dangerous(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character steers a terminal or turns the direction of writing.
+pub fn is_dangerous(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
+    (c.is_control() && c != '\n' && c != '\t') || turns || matches!(c, '\u{2066}'..='\u{2069}')
+}
+
+/// Text with everything replaced that has a meaning in SVG, and visible.
 pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    visible(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -118,5 +146,13 @@ mod tests {
         let path = "<path d=\"M1 2h3\" class=\"a&quot;b\"><title>p &lt; q &amp; r</title></path>";
         assert_eq!(group.to_string(), format!("<g opacity=\"0.3\">{path}{path}</g>"));
         assert_eq!(Element::rect(1.0, 2.25, 3.0, 4.0).to_string().matches('"').count(), 8);
+        let text = Element::new("text").text("a\u{1b}[2J\u{202e}b\0");
+        assert_eq!(text.to_string(), "<text>a\\u{1b}[2J\\u{202e}b\\u{0}</text>");
+    }
+
+    #[test]
+    fn only_what_steers_a_terminal_is_escaped() {
+        assert_eq!(visible("räder\t≥ 2\n"), "räder\t≥ 2\n");
+        assert_eq!(visible("a\x1b[2Jb\u{9b}1m\r"), "a\\u{1b}[2Jb\\u{9b}1m\\r");
     }
 }

@@ -12,6 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 
+use crate::run::console::note;
 use crate::run::exit::Exit;
 use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart};
@@ -74,8 +75,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (mut names, mut columns) = (Vec::new(), Vec::new());
     let resources = run.resources();
     for &name in &args.heuristics {
-        let mut heuristic =
-            args.options.build(name, &task, &resources, &mut |note| eprintln!("{note}"))?;
+        let mut heuristic = args.options.build(name, &task, &resources, &mut |text| note(text))?;
         names.push(name.as_text());
         columns.push(Column::compute(&mut *heuristic, &states));
         if name == Name::Auto && args.options.among.components.is_none() {

@@ -16,6 +16,7 @@ use experiment::{
 };
 use host::units::show_duration;
 
+use crate::run::console::{self, note, say};
 use crate::run::exit::{Exit, Failure};
 use crate::run::progress::Bar;
 use crate::run::signals;
@@ -233,7 +234,10 @@ fn run_experiment(
         let mut out = std::io::stdout().lock();
         runs.iter().try_for_each(|run| writeln!(out, "{run}"))?;
         let longest = show_duration(runs.iter().map(|run| run.limits.time).sum());
-        eprintln!("{} runs, at most {longest} on one core; results go to {folder}", runs.len());
+        note(format_args!(
+            "{} runs, at most {longest} on one core; results go to {folder}",
+            runs.len()
+        ));
         return Ok(Exit::Success.into());
     }
     let program = other.map_or_else(|| itself(this), Program::new);
@@ -255,19 +259,19 @@ fn run_experiment(
             }
         })?;
     bar.clear();
-    eprintln!(
+    note(format_args!(
         "{} runs recorded in {}: {} solved, {} unexplained errors",
         summary.recorded,
         show_duration(started.elapsed()),
         summary.solved,
         summary.errors
-    );
+    ));
     if stop.load(Ordering::Relaxed) {
         let left = summary.total - summary.recorded;
-        eprintln!("stopped with {left} runs left; the same command goes on");
+        note(format_args!("stopped with {left} runs left; the same command goes on"));
         return Ok(signals::exit().unwrap_or(Exit::Interrupted).into());
     }
-    eprintln!("next: apportion experiment report {folder}");
+    note(format_args!("next: apportion experiment report {folder}"));
     Ok(Exit::Success.into())
 }
 
@@ -279,17 +283,23 @@ fn submit(submission: &Submission, other: Option<PathBuf>) -> Result<ExitCode> {
     let program = other.map_or_else(|| itself(this), Program::new);
     let mut note = |event: Event| {
         if let Event::Note(text) = event {
-            println!("{text}");
+            say(text);
         }
     };
     let jobs = slurm::submit(&experiment, runs, submission, &program, &mut note)?;
     for job in &jobs {
-        println!("job {}: {} runs in {} array tasks", job.job, job.runs, job.tasks);
+        say(format_args!("job {}: {} runs in {} array tasks", job.job, job.runs, job.tasks));
     }
     if !jobs.is_empty() {
-        eprintln!("next: apportion experiment status {}", selection.config.display());
+        console::note(format_args!(
+            "next: apportion experiment status {}",
+            selection.config.display()
+        ));
     } else if !submission.dry_run {
-        eprintln!("next: apportion experiment report {}", selection.folder(&experiment).display());
+        console::note(format_args!(
+            "next: apportion experiment report {}",
+            selection.folder(&experiment).display()
+        ));
     }
     Ok(Exit::Success.into())
 }
@@ -299,8 +309,8 @@ fn show_state(selection: &Selection) -> Result<ExitCode> {
     let this = std::env::current_exe().context("cannot find the program itself")?;
     let runs = list_runs(&experiment, selection, &this)?;
     let slurm::State { total, solved, unsolved, failed, running, queued, missing, reasons } =
-        slurm::state(&experiment, runs, selection)?;
-    println!("{total:>7} runs");
+        slurm::state(&experiment, runs, session)?;
+    say(format_args!("{total:>7} runs"));
     for (number, what) in [
         (solved, "done, solved"),
         (unsolved, "done, not solved"),
@@ -309,10 +319,10 @@ fn show_state(selection: &Selection) -> Result<ExitCode> {
         (queued, "queued"),
         (missing, "missing"),
     ] {
-        println!("{number:>7} {what}");
+        say(format_args!("{number:>7} {what}"));
     }
     for (reason, tasks) in reasons {
-        eprintln!("{tasks} array tasks wait: {reason}");
+        note(format_args!("{tasks} array tasks wait: {reason}"));
     }
     Ok(Exit::Success.into())
 }
@@ -327,8 +337,8 @@ fn itself(path: PathBuf) -> Program {
 }
 
 fn write_report(sources: &Sources) -> Result<ExitCode> {
-    let report = report::write(sources, &mut |note| eprintln!("{note}"))?;
-    println!("{}", report.coverage);
-    eprintln!("{}", report.page.display());
+    let report = report::write(sources, &mut |text| note(text))?;
+    say(report.coverage);
+    note(report.page.display());
     Ok(Exit::Success.into())
 }

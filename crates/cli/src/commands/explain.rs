@@ -17,7 +17,7 @@ use planner::strategy::{MemoryPlan, Source, components};
 use planner::task::{Task, Value, VarId};
 use planner::work::Budget;
 
-use crate::run::console::visible;
+use crate::run::console::{note, visible};
 use crate::run::exit::{Exit, Failure};
 use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart, parse_path};
@@ -115,7 +115,7 @@ fn explain_bounds(
 ) -> anyhow::Result<()> {
     run.enter(Phase::Preprocess);
     let left = run.resources().beside(task);
-    let note = &mut |note| eprintln!("{note}");
+    let note = &mut |text| note(text);
     let sources = args.among.components.as_deref().unwrap_or(&Source::USUAL);
     let memory = MemoryPlan::new(left.memory_bytes);
     let abstractions = components(task, sources, &memory, note);

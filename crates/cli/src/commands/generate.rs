@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use train::generate::{Domain, Problem, generate};
 
+use crate::run::console::say;
 use crate::run::exit::{Exit, Failure};
 use crate::run::output::parse_path;
 
@@ -81,7 +82,7 @@ fn write(domain: Domain, problems: &[Problem], folder: &Path) -> anyhow::Result<
     for problem in problems {
         create(&folder.join(format!("{}.pddl", problem.name)), &problem.text)?;
     }
-    println!("{} tasks of {domain} in {}", problems.len(), folder.display());
+    say(format_args!("{} tasks of {domain} in {}", problems.len(), folder.display()));
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use train::dataset::tasks::{TaskError, load_states, load_tasks};
 use train::dataset::{Header, Writer};
 use train::sample::{SampleProgress, sample, solver};
 
+use crate::run::console::{note, say};
 use crate::run::exit::{Exit, Failure};
 use crate::run::limits::usual_memory_limit;
 use crate::run::output::parse_path;
@@ -130,7 +131,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut jobs = tasks.jobs;
     jobs.retain(|job| !done.contains(&job.name));
     if !done.is_empty() {
-        eprintln!("{} tasks are in {} already", done.len(), args.output.display());
+        note(format_args!("{} tasks are in {} already", done.len(), args.output.display()));
     }
     let bar = Bar::new("tasks", None);
     let show = |progress: SampleProgress| {
@@ -139,10 +140,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let complete = sample(&jobs, &config, &mut writer, stop, &show).map_err(input)?;
     bar.clear();
     if !complete {
-        eprintln!("stopped; the same command continues");
+        note("stopped; the same command continues");
         return Ok(signals::exit().unwrap_or(Exit::Interrupted).into());
     }
-    println!("{}: {} tasks", args.output.display(), jobs.len() + done.len());
+    say(format_args!("{}: {} tasks", args.output.display(), jobs.len() + done.len()));
     Ok(Exit::Success.into())
 }
 

@@ -17,6 +17,7 @@ use train::dataset::tasks::{TaskStates, load_samples};
 use train::training::config::{EngineKind, Preset, TrainConfig};
 use train::training::{Event, Inputs, Origin, TrainError, train};
 
+use crate::run::console::{note, say};
 use crate::run::exit::{Exit, Failure};
 use crate::run::output::parse_path;
 use crate::run::progress::Bar;
@@ -245,14 +246,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     match model.map_err(failure)? {
         Some(model) => {
-            println!("{}", args.output.join("model.safetensors").display());
+            say(args.output.join("model.safetensors").display());
             for (name, value) in &model.validation {
-                println!("  {name}: {value:.4}");
+                say(format_args!("  {name}: {value:.4}"));
             }
             Ok(Exit::Success.into())
         }
         None => {
-            eprintln!("stopped; the same command continues after the last epoch");
+            note("stopped; the same command continues after the last epoch");
             Ok(signals::exit().unwrap_or(Exit::Interrupted).into())
         }
     }
@@ -302,12 +303,12 @@ impl View {
     fn show(&mut self, event: Event) {
         match event {
             Event::Ready { training, validation, features, parameters, epochs_done } => {
-                eprintln!(
+                note(format_args!(
                     "{training} training states, {validation} validation states, {features} \
                      features, {parameters} parameters"
-                );
+                ));
                 if epochs_done > 0 {
-                    eprintln!("continuing after epoch {epochs_done}");
+                    note(format_args!("continuing after epoch {epochs_done}"));
                 }
             }
             Event::Step { epoch, step, steps, loss } => {
@@ -316,7 +317,7 @@ impl View {
             }
             Event::Epoch(epoch) => {
                 self.bar.clear();
-                eprintln!(
+                note(format_args!(
                     "epoch {:3}: loss {:.4}, validation {:.4}, h/h_ocp {:.4} (scp {:.4}, uniform \
                      {:.4}), {:.0} states/s, {:.0} s",
                     epoch.epoch,
@@ -327,7 +328,7 @@ impl View {
                     epoch.ratio_uniform,
                     epoch.states_per_s,
                     epoch.seconds
-                );
+                ));
             }
         }
     }

@@ -8,7 +8,9 @@ use serde_json::json;
 
 use crate::run::console::{visible, visible_json};
 use crate::run::exit::Exit;
+use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart};
+use crate::run::watch::Run;
 use crate::setup::input::{read_bytes, read_pddl};
 
 /// Check that a plan solves a task, and what it costs
@@ -24,6 +26,8 @@ pub(crate) struct Args {
     /// Write the verdict as JSON to FILE, or to standard output with `-`, instead of a sentence
     #[arg(long, value_name = "FILE", conflicts_with = "quiet")]
     json: Option<Output>,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Print nothing: the exit code says it
     #[arg(long, short)]
     quiet: bool,
@@ -33,12 +37,13 @@ const EXAMPLES: &str = "\
 Examples:
   apportion validate domain.pddl problem.pddl sas_plan
 
-Exit codes: 0 valid, 1 not valid, 31 an input file is malformed.";
+Exit codes: 0 valid, 1 not valid, 22 out of memory, 23 out of time, 31 an input file is malformed.";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let inputs = [&args.domain, &args.problem, &args.plan];
     keep_apart(inputs, args.json.as_ref().and_then(Output::file))?;
+    Run::start(Options::new(&args.limits, Verbosity::Quiet))?;
     if let Some(json) = &args.json {
         json.prepare()?;
     }

@@ -12,6 +12,7 @@ use planner::task::Task;
 use planner::translate::sas;
 use planner::translate::{Interrupt, TranslateError, TranslateOptions, translate};
 
+use crate::run::console::note;
 use crate::run::exit::{Exit, Failure};
 
 /// The task to work on.
@@ -154,7 +155,7 @@ pub(crate) fn read_pddl(domain: &Path, problem: &Path) -> anyhow::Result<(Domain
     let domain = parse_domain(source(domain)?).map_err(|error| pddl_failure(&error))?;
     let problem = parse_problem(source(problem)?, &domain).map_err(|error| pddl_failure(&error))?;
     for warning in domain.warnings.iter().chain(&problem.warnings) {
-        eprintln!("warning: {warning}");
+        note(format_args!("warning: {warning}"));
     }
     Ok((domain, problem))
 }

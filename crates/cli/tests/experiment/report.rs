@@ -24,6 +24,26 @@ fn two_reports_of_the_same_results_are_identical() {
     assert_eq!(first, contents(&fixture.path("third")));
 }
 
+#[test]
+fn only_plots_of_the_last_report_are_removed() {
+    let fixture = Fixture::new();
+    succeed(&mut fixture.run("results", &[]));
+    succeed(&mut fixture.report("results", "report"));
+    let first = contents(&fixture.path("report"));
+    let plots = fixture.path("report").join("plots");
+    ["mine.svg", "notes.txt", "old.svg"]
+        .iter()
+        .for_each(|name| std::fs::write(plots.join(name), "x").unwrap());
+    let page = fixture.path("report").join("report.md");
+    let text = std::fs::read_to_string(&page).unwrap() + "![Old](plots/old.svg)\n";
+    std::fs::write(&page, text + "a name\\](plots/mine.svg)\n").unwrap();
+    succeed(&mut fixture.report("results", "report"));
+    let mut second = contents(&fixture.path("report"));
+    assert!(second.remove(Path::new("plots/mine.svg")).is_some());
+    assert!(second.remove(Path::new("plots/notes.txt")).is_some());
+    assert_eq!(first, second);
+}
+
 /// What README.md shows of reports; everything else of a report is made when somebody wants it.
 const SHOWN: [(&str, &str); 2] =
     [("paper", "report.md"), ("thirty-seconds", "plots/solved-tasks-over-time.svg")];

@@ -92,11 +92,17 @@ pub(crate) fn table_text(table: &Table) -> String {
     lines.join("\n")
 }
 
+/// Text that Markdown shows as it is: no mark, no link and no address that turns into one.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
-    for character in text.chars() {
+    for (place, character) in text.char_indices() {
+        let before = &text.as_bytes()[place.saturating_sub(3)..place];
+        let is_address = text[place..].starts_with("://") || before.eq_ignore_ascii_case(b"www");
         match character {
-            '|' | '*' | '_' | '`' | '\\' | '<' => escaped.extend(['\\', character]),
+            '|' | '*' | '_' | '`' | '\\' | '<' | '[' | ']' | '@' | '&' => {
+                escaped.extend(['\\', character])
+            }
+            ':' | '.' if is_address => escaped.extend(['\\', character]),
             '\n' | '\r' => escaped.push(' '),
             _ => escaped.push(character),
         }
@@ -114,5 +120,18 @@ mod tests {
         let best = super::super::document::Cell { text: "5".into(), best: true };
         let table = Table::new("", ["a|b", "n"], [Row::new("x", [best]).set_apart(true)]);
         assert_eq!(table_text(&table), "| a\\|b | n |\n|---|---:|\n| *x* | **5** ★ |");
+    }
+
+    #[test]
+    fn names_are_no_links() {
+        for (name, shown) in [
+            ("[a](http://b)", "\\[a\\](http\\://b)"),
+            ("![a](b)", "!\\[a\\](b)"),
+            ("www.b.c a@b.c", "www\\.b.c a\\@b.c"),
+            ("&lt;a&gt;", "\\&lt;a\\&gt;"),
+            ("p0.5: 3", "p0.5: 3"),
+        ] {
+            assert_eq!(escape(name), shown);
+        }
     }
 }

@@ -59,7 +59,7 @@ pub fn write(sources: &Sources, note: &mut dyn FnMut(String)) -> Result<Report> 
     std::fs::create_dir_all(&plots)
         .with_context(|| format!("cannot make the folder {}", plots.display()))?;
     let (text, drawings) = markdown::page(&document);
-    remove_old_plots(&plots)?;
+    remove_old_plots(&output)?;
     for (name, svg) in drawings {
         replace_file(&plots.join(name), svg.as_bytes())?;
     }
@@ -70,7 +70,8 @@ pub fn write(sources: &Sources, note: &mut dyn FnMut(String)) -> Result<Report> 
         ("coverage.csv", csv::table(&coverage)),
         ("report.html", html::page(&document)),
     ] {
-        replace_file(&output.join(name), content.as_bytes())?;
+        // Names of tasks and messages of programs come from outside.
+        replace_file(&output.join(name), svg::visible(&content).as_bytes())?;
     }
     Ok(Report { coverage: markdown::table_text(&coverage), page: output.join("report.html") })
 }
@@ -135,11 +136,16 @@ fn told_apart(folders: Vec<(PathBuf, Vec<Record>)>) -> Vec<Record> {
     all
 }
 
-fn remove_old_plots(folder: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "svg") {
-            std::fs::remove_file(&path)?;
+/// Removes the drawings of the last report, which are those that its text shows; whatever else is in
+/// the folder is not ours.
+fn remove_old_plots(output: &Path) -> Result<()> {
+    let Ok(old) = std::fs::read_to_string(output.join("report.md")) else { return Ok(()) };
+    let shown = old.lines().filter(|line| line.starts_with("!["));
+    let names = shown.filter_map(|line| line.rsplit_once("](plots/")?.1.strip_suffix(')'));
+    for name in names.filter(|name| !name.contains('/') && name.ends_with(".svg")) {
+        match std::fs::remove_file(output.join("plots").join(name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
         }
     }
     Ok(())

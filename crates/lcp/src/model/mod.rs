@@ -154,10 +154,15 @@ impl Model {
         Model::from_bytes(&bytes)
     }
 
-    /// Writes a model file.
+    /// Writes a model file, which takes the place of an older one when it is complete.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
-        std::fs::write(path, self.to_bytes()?)
-            .map_err(|source| ModelError::Io { path: path.to_owned(), source })
+        let bytes = self.to_bytes()?;
+        let new = path.with_extension(format!("new-{}", std::process::id()));
+        let written = std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, path));
+        written.map_err(|source| {
+            let _ = std::fs::remove_file(&new);
+            ModelError::Io { path: path.to_owned(), source }
+        })
     }
 
     /// Reads a model from the bytes of its file and checks everything about it.

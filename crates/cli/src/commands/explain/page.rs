@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 
 use super::data::Page;
+use crate::run::console::visible_json;
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -12,6 +13,7 @@ const SCRIPT: &str = include_str!("page/page.js");
 pub(super) fn html(page: &Page) -> anyhow::Result<String> {
     // Names come from files: nothing of them may end the script that holds them.
     let data = serde_json::to_string(page)?.replace('<', "\\u003c");
+    let data = visible_json(&data);
     let mut text = String::new();
     let mut rest = TEMPLATE;
     for (mark, parts) in [

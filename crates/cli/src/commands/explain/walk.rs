@@ -19,6 +19,7 @@ use planner::task::{Cost, OpId, Task, Value};
 use planner::work::Budget;
 
 use super::splits::{Look, Partitioners, Split};
+use crate::run::console::note;
 use crate::run::watch::{Phase, Run};
 use crate::setup::heuristic::work_of;
 
@@ -52,7 +53,7 @@ pub(super) fn find_plan(task: &Task, components: Option<Vec<Source>>, run: &Run)
     let config = Config { limits, memory_bytes, components, ..Config::default() };
     let events = |event: Event<'_>| match event {
         Event::Preparing => {}
-        Event::Note(text) => eprintln!("{text}"),
+        Event::Note(text) => note(text),
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
     };

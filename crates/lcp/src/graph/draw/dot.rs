@@ -35,5 +35,5 @@ fn graph(drawing: &Drawing, out: &mut String) -> std::fmt::Result {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    svg::visible(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
