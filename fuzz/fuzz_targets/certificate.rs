@@ -1,0 +1,58 @@
+//! The bytes of a certificate, uncompressed and without its first line and fingerprint, after a byte
+//! that chooses the task. Whatever the verifier accepts is true.
+
+#![no_main]
+
+use std::io::Write;
+use std::sync::LazyLock;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use libfuzzer_sys::fuzz_target;
+use planner::heuristic::Blind;
+use planner::search::{Config, Outcome, Search};
+use planner::task::Cost;
+use planner::translate::sas;
+
+const MAGIC: &[u8] = b"apportion certificate 1\n";
+const TASKS: [&str; 4] = [
+    include_str!("../tasks/courier.sas"),
+    include_str!("../tasks/dry.sas"),
+    include_str!("../tasks/boxes.sas"),
+    include_str!("../tasks/conditional.sas"),
+];
+
+/// Each task's fingerprint as it stands in certificates, and its optimum.
+static KNOWN: LazyLock<Vec<(Vec<u8>, Option<Cost>)>> =
+    LazyLock::new(|| TASKS.iter().map(|text| known(text)).collect());
+
+fn known(text: &str) -> (Vec<u8>, Option<Cost>) {
+    let task = sas::read(text).expect("a task");
+    let mut heuristic = Blind::new(&task);
+    let mut search = Search::new(&task, &mut heuristic, Config::default());
+    let outcome = search.run();
+    let mut certificate = Vec::new();
+    search.certify(&outcome, &mut certificate).expect("a vector takes everything");
+    let rest = &certificate[MAGIC.len()..];
+    let length = rest.iter().position(|byte| byte & 0x80 == 0).expect("a number ends") + 1;
+    let cost = match outcome {
+        Outcome::Solved(plan) => Some(plan.cost),
+        Outcome::Unsolvable => None,
+        Outcome::Stopped(_) => unreachable!("there are no limits"),
+    };
+    (rest[..length].to_vec(), cost)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&choice, body)) = data.split_first() else { return };
+    let index = usize::from(choice) % TASKS.len();
+    let (fingerprint, cost) = &KNOWN[index];
+    let mut file = GzEncoder::new(Vec::new(), Compression::none());
+    for part in [MAGIC, fingerprint, body] {
+        file.write_all(part).expect("a vector takes everything");
+    }
+    let file = file.finish().expect("a vector takes everything");
+    if let Ok(verdict) = verify::verify(TASKS[index], &file[..]) {
+        assert_eq!(verdict.cost, *cost);
+    }
+});
