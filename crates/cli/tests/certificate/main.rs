@@ -1,6 +1,7 @@
 //! Certificates: every heuristic's are verified, and nothing wrong is.
 
 mod command;
+mod differential;
 mod effects;
 mod every_heuristic;
 mod mutations;
