@@ -81,6 +81,8 @@ pub mod pddl;
 pub mod task;
 pub mod translate;
 
+pub mod reduce;
+
 pub mod abstraction;
 pub mod csr;
 pub mod estimate;

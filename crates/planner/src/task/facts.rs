@@ -6,7 +6,7 @@ use super::{Fact, Task, Value, VarId};
 use crate::csr::Offsets;
 
 /// Numbers of facts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FactNumbers(Offsets);
 
 impl FactNumbers {
@@ -23,6 +23,11 @@ impl FactNumbers {
     /// Whether there are no facts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// How many variables there are.
+    pub fn num_variables(&self) -> usize {
+        self.0.len()
     }
 
     /// The number of a fact.
@@ -44,7 +49,7 @@ impl FactNumbers {
 
     /// The numbers of a state's facts.
     #[inline]
-    pub fn of_state(&self, state: &[Value]) -> impl Iterator<Item = usize> {
+    pub fn of_state(&self, state: &[Value]) -> impl Iterator<Item = usize> + Clone {
         state.iter().enumerate().map(|(var, &value)| self.0.start(var) + value as usize)
     }
 

@@ -6,12 +6,14 @@
 
 mod axioms;
 mod facts;
+mod mutexes;
 mod packing;
 mod successors;
 mod walk;
 
 pub use axioms::{AxiomEvaluator, AxiomScratch};
 pub use facts::FactNumbers;
+pub use mutexes::{FactPairs, Mutexes, ones};
 pub use packing::{StatePacker, WordCondition, WordEffect};
 pub use successors::{SuccessorGenerator, SuccessorStack};
 pub use walk::{AtDeadEnd, RandomWalk};
@@ -230,6 +232,11 @@ pub struct Task {
     /// Atoms that are true in every reachable state and not facts of the task (static relations
     /// and types); empty for tasks read from `.sas`, which does not hold them.
     pub static_atoms: Vec<Atom>,
+    /// What is known of facts that never hold together, if the task was reduced.
+    ///
+    /// Bounds that use it are admissible for the states of plans from the initial state, which have
+    /// no mutex pair; without it bounds are admissible for all assignments.
+    pub mutexes: Mutexes,
 }
 
 impl Task {

@@ -14,8 +14,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use crate::task::{
-    Atom, Axiom, ConditionalEffect, Cost, Derivation, Fact, FactMeaning, ObjectId, Operator,
-    PredicateId, SchemaId, Symbol, Task, Value, VarId, Variable,
+    Atom, Axiom, ConditionalEffect, Cost, Derivation, Fact, FactMeaning, Mutexes, ObjectId,
+    Operator, PredicateId, SchemaId, Symbol, Task, Value, VarId, Variable,
 };
 
 /// Why a `.sas` text could not be read.
@@ -272,6 +272,7 @@ impl<'a> Reader<'a> {
             predicates: predicates.symbols,
             schemas: schemas.symbols,
             static_atoms: Vec::new(),
+            mutexes: Mutexes::default(),
         };
         task.evaluate_axioms(&mut initial);
         task.initial = initial;

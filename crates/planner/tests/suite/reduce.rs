@@ -1,0 +1,170 @@
+//! Reductions against exhaustive search on random tasks.
+
+use planner::heuristic::Blind;
+use planner::reduce::{Direction, ReduceConfig, Reduction, Round, Unreduced, reduce};
+use planner::search::{Config, Outcome, astar};
+use planner::task::{Fact, FactNumbers, Task, Value, VarId};
+use planner::testing::{StateSpace, random_adl_task, random_task};
+use planner::work::Budget;
+
+fn reduced(task: &Task) -> Reduction<'_> {
+    let config = ReduceConfig { keep_rounds: true, ..ReduceConfig::default() };
+    reduce(task, &config, &mut Budget::unlimited())
+}
+
+fn facts_of(state: &[Value]) -> Vec<Fact> {
+    (0..state.len()).map(|var| Fact::new(VarId::from(var), state[var])).collect()
+}
+
+/// The pairs that a round excludes.
+fn pairs_of(task: &Task, round: &Round) -> Vec<(Fact, Fact)> {
+    let facts: Vec<Fact> = FactNumbers::new(task).facts().collect();
+    let all = (0..facts.len()).flat_map(|a| (0..=a).map(move |b| (a, b)));
+    let flags = round.runs.iter().enumerate();
+    let flags = flags.flat_map(|(i, &run)| std::iter::repeat_n(i % 2 == 1, run as usize));
+    all.zip(flags)
+        .filter(|(_, is_excluded)| *is_excluded)
+        .map(|((a, b), _)| (facts[a], facts[b]))
+        .collect()
+}
+
+/// Whether a state has both facts.
+fn has(state: &[Value], (a, b): (Fact, Fact)) -> bool {
+    state[a.var.index()] == a.value && state[b.var.index()] == b.value
+}
+
+/// Compares a reduction with all states of the task; how much it removed.
+fn compare(task: &Task, seed: u64) -> [usize; 6] {
+    let reduction = reduced(task);
+    let space = StateSpace::new(task);
+    let smaller = reduction.task();
+    let on_plans = || space.reachable().filter(|(_, d)| d.is_some()).map(|(state, _)| state);
+
+    let mut backward = 0;
+    for (i, round) in reduction.rounds().iter().enumerate() {
+        for pair in pairs_of(task, round) {
+            assert!(on_plans().all(|state| !has(state, pair)), "seed {seed}: {pair:?}");
+            // The first one needs no goal.
+            let is_first = i == 0 && round.direction == Direction::Forward;
+            assert!(!is_first || space.reachable().all(|(state, _)| !has(state, pair)));
+            backward += usize::from(round.direction == Direction::Backward);
+        }
+    }
+
+    // What operators do to the variables that are kept.
+    let kept: Vec<VarId> =
+        (0..smaller.variables.len()).map(|var| reduction.variable(VarId::from(var))).collect();
+    let seen = |state: &[Value]| kept.iter().map(|var| state[var.index()]).collect::<Vec<_>>();
+    let is_kept = |op| smaller.operator_ids().any(|kept| reduction.operator(kept) == op);
+    let distance_of = |state: &[Value]| {
+        space.distances[space.states.iter().position(|other| other == state).expect("a state")]
+    };
+    for op in task.operator_ids().filter(|&op| !is_kept(op)) {
+        for state in on_plans().filter(|state| task.operator(op).is_applicable(state)) {
+            let after = task.successor(state, op);
+            let is_useless = seen(&after) == seen(state) || distance_of(&after).is_none();
+            assert!(is_useless, "seed {seed}: {op:?} in {state:?}");
+        }
+    }
+
+    // Distances on plans are the same.
+    let smaller_space = StateSpace::new(smaller);
+    for (state, distance) in smaller_space.reachable() {
+        let original = reduction.state(state);
+        if smaller.mutexes.any_among(&facts_of(state)) {
+            assert_eq!(distance, None, "seed {seed}: {state:?} is on no plan");
+        }
+        // With the initial values of variables that nothing needs, the state may not be reachable,
+        // and operators may be applicable there that are on no plan.
+        let at = space.states.iter().position(|other| *other == original).expect("a state");
+        let expected = space.distances[at];
+        let is_right = match (distance, expected) {
+            (Some(d), Some(e)) => d == e || d > e && !space.reachable[at],
+            (distance, _) => distance.is_none(),
+        };
+        assert!(is_right, "seed {seed}: {state:?}");
+    }
+    let optimum = distance_of(&task.initial);
+    let result = astar(smaller, &mut Blind::new(smaller), Config::default());
+    match result.outcome {
+        Outcome::Solved(plan) => {
+            let plan = reduction.plan(&plan);
+            assert_eq!(plan.check(task), Ok(()), "seed {seed}");
+            assert_eq!(Some(plan.cost), optimum, "seed {seed}");
+        }
+        Outcome::Unsolvable => assert_eq!(optimum, None, "seed {seed}"),
+        Outcome::Stopped(_) => unreachable!("there is no limit"),
+    }
+    let statistics = reduction.statistics();
+    [
+        statistics.operators_removed,
+        statistics.facts_removed,
+        statistics.variables_removed,
+        statistics.preconditions_added,
+        statistics.mutexes,
+        backward,
+    ]
+}
+
+fn compare_all(seeds: std::ops::Range<u64>) {
+    let mut found = [0; 6];
+    let count = (seeds.end - seeds.start) as usize;
+    for seed in seeds {
+        let of_task = compare(&random_task(seed), seed);
+        found.iter_mut().zip(of_task).for_each(|(sum, n)| *sum += usize::from(n > 0));
+    }
+    assert!(found.iter().all(|&n| n > count / 60), "{found:?} of {count}");
+}
+
+#[test]
+fn what_is_removed_is_on_no_plan() {
+    compare_all(0..1000);
+}
+
+/// The slow lane.
+#[test]
+#[ignore = "takes minutes"]
+fn what_is_removed_is_on_no_plan_of_many_tasks() {
+    compare_all(1000..50_000);
+}
+
+#[test]
+fn tasks_with_axioms_or_conditional_effects_are_left_as_they_are() {
+    let mut seen = [0; 3];
+    for seed in 0..100 {
+        let task = random_adl_task(seed);
+        let reduction = reduced(&task);
+        let expected = if !task.axioms.is_empty() {
+            Some(Unreduced::Axioms)
+        } else if task.num_conditional_effects() > 0 {
+            Some(Unreduced::ConditionalEffects)
+        } else {
+            None
+        };
+        assert_eq!(reduction.statistics().unreduced, expected, "seed {seed}");
+        assert!(expected.is_none() || *reduction.task() == task);
+        seen[expected.map_or(2, |reason| usize::from(reason != Unreduced::Axioms))] += 1;
+    }
+    assert!(seen.iter().all(|&n| n > 0), "{seen:?}");
+}
+
+#[test]
+fn a_budget_ends_a_reduction_between_rounds() {
+    for seed in 0..300 {
+        let task = random_task(seed);
+        let all = reduced(&task);
+        for divisor in [2, 3, 5, 1000] {
+            let mut budget = Budget::new(all.statistics().work / divisor);
+            let reduction = reduce(&task, &ReduceConfig::default(), &mut budget);
+            assert!(reduction.statistics().operators_removed <= all.statistics().operators_removed);
+            let [before, after] = [&task, reduction.task()].map(|task| {
+                let result = astar(task, &mut Blind::new(task), Config::default());
+                match result.outcome {
+                    Outcome::Solved(plan) => Some(plan.cost),
+                    _ => None,
+                }
+            });
+            assert_eq!(before, after, "seed {seed}");
+        }
+    }
+}
