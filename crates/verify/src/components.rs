@@ -61,6 +61,8 @@ type Values = Vec<Rc<[u32]>>;
 #[derive(PartialEq, Eq, Hash)]
 struct Label {
     pre: Vec<Fact>,
+    /// Facts that no state of a plan has before, and after.
+    never: [Vec<Fact>; 2],
     /// The effects, each with whether its condition has a part outside.
     effects: Vec<(Effect, bool)>,
 }
@@ -188,15 +190,24 @@ impl Tree {
     fn complete(mut self, task: &Task) -> Result<Component, String> {
         let vars = &self.vars;
         let all: Values = vars.iter().map(|&var| (0..task.sizes[var]).collect()).collect();
-        let goals = self.leaves(restrict(&all, &inside(vars, &task.goal)));
-        for goal in goals.map(|(leaf, _)| leaf).collect::<Vec<_>>() {
-            self.is_goal[goal] = true;
+        let mut at_goals = restrict(&all, &inside(vars, &task.goal));
+        without(&mut at_goals, &never_with(task, vars, &task.goal));
+        for (goal, values) in self.leaves(at_goals).collect::<Vec<_>>() {
+            self.is_goal[goal] |= !is_excluded(task, vars, &values);
         }
         let mut count = 0;
         for (label, operators) in labels(task, &self.vars) {
             let mut steps = Vec::new();
-            for (from, before) in self.leaves(restrict(&all, &label.pre)) {
-                let to = self.leaves(label.after(&before)).map(|(to, _)| to);
+            let mut sources = restrict(&all, &label.pre);
+            without(&mut sources, &label.never[0]);
+            for (from, before) in self.leaves(sources) {
+                if is_excluded(task, vars, &before) {
+                    continue;
+                }
+                let mut after = label.after(&before);
+                without(&mut after, &label.never[1]);
+                let to = self.leaves(after).filter(|(_, after)| !is_excluded(task, vars, after));
+                let to = to.map(|(to, _)| to);
                 steps.extend(to.filter(|&to| to != from).map(|to| (from as u32, to as u32)));
                 if count + steps.len() > MOST_STEPS {
                     return Err("a component with too many transitions".into());
@@ -219,7 +230,8 @@ impl Tree {
 
     /// The leaves where states with such values end up, each with the values that lead there.
     fn leaves(&self, values: Values) -> impl Iterator<Item = (usize, Values)> {
-        let mut open = vec![(0, values)];
+        let is_empty = values.iter().any(|values| values.is_empty());
+        let mut open = if is_empty { Vec::new() } else { vec![(0, values)] };
         iter::from_fn(move || {
             loop {
                 let (node, values) = open.pop()?;
@@ -267,6 +279,40 @@ fn restrict(all: &Values, facts: &[Fact]) -> Values {
     values
 }
 
+/// Takes values away.
+fn without(values: &mut Values, facts: &[Fact]) {
+    for &(var, value) in facts {
+        values[var] = values[var].iter().copied().filter(|&other| other != value).collect();
+    }
+}
+
+/// The facts of some variables, numbered anew, that no state of a plan has together with these.
+fn never_with(task: &Task, vars: &[usize], facts: &[Fact]) -> Vec<Fact> {
+    if task.excluded.is_empty() {
+        return Vec::new();
+    }
+    let known = task.numbers(facts);
+    let all = vars.iter().enumerate();
+    let all = all.flat_map(|(i, &var)| (0..task.sizes[var]).map(move |value| (i, var, value)));
+    let is_never = |&(_, var, value): &(usize, usize, u32)| {
+        let fact = task.number((var, value));
+        task.excluded.has(fact, fact) || known.iter().any(|&other| task.excluded.has(fact, other))
+    };
+    all.filter(is_never).map(|(i, _, value)| (i, value)).collect()
+}
+
+/// Whether all states with such values have a pair that no state of a plan has.
+fn is_excluded(task: &Task, vars: &[usize], values: &Values) -> bool {
+    let single = values.iter().zip(vars).filter(|(values, _)| values.len() == 1);
+    let single: Vec<usize> = match task.excluded.is_empty() {
+        true => return false,
+        false => single.map(|(values, &var)| task.number((var, values[0]))).collect(),
+    };
+    let mut pairs =
+        single.iter().enumerate().flat_map(|(i, a)| single[..i].iter().map(move |b| (a, b)));
+    pairs.any(|(&a, &b)| task.excluded.has(a, b))
+}
+
 /// The facts of some variables (ascending), which are numbered anew.
 fn inside(vars: &[usize], facts: &[Fact]) -> Vec<Fact> {
     let place = |&(var, value): &Fact| Some((vars.binary_search(&var).ok()?, value));
@@ -285,7 +331,11 @@ fn labels(task: &Task, vars: &[usize]) -> HashMap<Label, Vec<u32>> {
         });
         let effects: Vec<(Effect, bool)> = effects.collect();
         if !effects.is_empty() {
-            let label = Label { pre: inside(vars, &operator.pre), effects };
+            let mut after: Vec<Fact> = operator.effects.iter().map(|effect| effect.fact).collect();
+            let stays = operator.pre.iter().filter(|fact| !operator.affects(fact.0));
+            after.extend(stays);
+            let never = [&operator.pre, &after].map(|facts| never_with(task, vars, facts));
+            let label = Label { pre: inside(vars, &operator.pre), never, effects };
             labels.entry(label).or_default().push(o as u32);
         }
     }

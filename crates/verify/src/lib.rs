@@ -7,6 +7,7 @@
 
 mod bounds;
 mod components;
+mod rounds;
 mod states;
 mod stream;
 mod task;
@@ -58,11 +59,14 @@ impl std::error::Error for Refusal {}
 /// Checks a certificate (compressed, as it stands in its file) for the text of a `.sas` file.
 pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
     let refuse = |place: String| move |reason: String| Refusal { place, reason };
-    let task = Task::read(task).map_err(refuse("task".into()))?;
+    let mut task = Task::read(task).map_err(refuse("task".into()))?;
+    let mut input = Numbers::new(certificate);
+    let begun = begin(&mut task, &mut input);
+    let verdict = begun.map_err(refuse(format!("certificate, byte {}", input.offset)))?;
     let mut checker = Checker {
         task: &task,
-        input: Numbers::new(certificate),
-        verdict: Verdict::default(),
+        input,
+        verdict,
         components: Vec::new(),
         bounds: HashMap::new(),
         listed: 0,
@@ -78,7 +82,7 @@ pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
     Ok(checker.verdict)
 }
 
-const MAGIC: &[u8] = b"apportion certificate 1\n";
+const MAGIC: &[u8] = b"apportion certificate 2\n";
 /// Sums of costs stay below this.
 const MOST: u64 = 1 << 62;
 
@@ -99,26 +103,59 @@ struct Checker<'t> {
     parent: usize,
 }
 
+/// Reads what comes before the records: what is claimed, the plan, and what need not be looked at,
+/// which the task loses.
+fn begin(task: &mut Task, input: &mut Numbers<'_>) -> Result<Verdict, String> {
+    for &expected in MAGIC {
+        if input.byte()? != expected {
+            return Err("this is no certificate".into());
+        }
+    }
+    if input.number()? != task.fingerprint {
+        return Err("this is the certificate of another task".into());
+    }
+    let mut verdict = Verdict::default();
+    verdict.cost = match input.number()? {
+        0 => None,
+        cost if cost < MOST => Some(cost - 1),
+        cost => return Err(format!("a cost of {cost}")),
+    };
+    if let Some(cost) = verdict.cost {
+        verdict.plan = read_plan(task, cost, input)?;
+        let names = verdict.plan.iter().map(|&op| task.operators[op].name.clone());
+        verdict.steps = names.collect();
+    }
+    rounds::read(task, input)?;
+    Ok(verdict)
+}
+
+/// Executes the plan.
+fn read_plan(task: &Task, claimed: u64, input: &mut Numbers<'_>) -> Result<Vec<usize>, String> {
+    let (mut state, mut cost, mut plan) = (task.initial.clone(), 0u64, Vec::new());
+    for step in 1..=input.number()? {
+        let op = input.below(task.operators.len(), "operator")?;
+        if !task::holds(&task.operators[op].pre, &state) {
+            return Err(format!("step {step} of the plan: operator {op} is not applicable"));
+        }
+        let before = state.clone();
+        task.apply(op, &before, &mut state);
+        task.derive(&mut state);
+        cost = cost.saturating_add(task.operators[op].cost);
+        plan.push(op);
+    }
+    if !task::holds(&task.goal, &state) {
+        return Err("the plan does not reach the goal".into());
+    }
+    match claimed == cost {
+        true => Ok(plan),
+        false => Err(format!("the plan costs {cost}, which is not what is claimed")),
+    }
+}
+
 impl Checker<'_> {
-    /// Reads everything; all that can be checked record by record is checked.
+    /// Reads all records; what can be checked record by record is checked.
     fn read(&mut self) -> Result<(), String> {
         let task = self.task;
-        for &expected in MAGIC {
-            if self.input.byte()? != expected {
-                return Err("this is no certificate".into());
-            }
-        }
-        if self.input.number()? != task.fingerprint {
-            return Err("this is the certificate of another task".into());
-        }
-        self.verdict.cost = match self.input.number()? {
-            0 => None,
-            cost if cost < MOST => Some(cost - 1),
-            cost => return Err(format!("a cost of {cost}")),
-        };
-        if self.verdict.cost.is_some() {
-            self.read_plan()?;
-        }
         let (mut values, mut child) = (task.initial.clone(), task.initial.clone());
         loop {
             let input = &mut self.input;
@@ -148,31 +185,6 @@ impl Checker<'_> {
             return Err("not the number of states that are listed".into());
         }
         self.input.end()
-    }
-
-    /// Executes the plan.
-    fn read_plan(&mut self) -> Result<(), String> {
-        let task = self.task;
-        let (mut state, mut cost) = (task.initial.clone(), 0u64);
-        for step in 1..=self.input.number()? {
-            let op = self.input.below(task.operators.len(), "operator")?;
-            if !task::holds(&task.operators[op].pre, &state) {
-                return Err(format!("step {step} of the plan: operator {op} is not applicable"));
-            }
-            let before = state.clone();
-            task.apply(op, &before, &mut state);
-            task.derive(&mut state);
-            cost = cost.saturating_add(task.operators[op].cost);
-            self.verdict.plan.push(op);
-            self.verdict.steps.push(task.operators[op].name.clone());
-        }
-        if !task::holds(&task.goal, &state) {
-            return Err("the plan does not reach the goal".into());
-        }
-        match self.verdict.cost {
-            Some(claimed) if claimed == cost => Ok(()),
-            _ => Err(format!("the plan costs {cost}, which is not what is claimed")),
-        }
     }
 
     /// A state that differs from a listed one by an operator's effects.

@@ -5,9 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::task::Task;
 
-/// States with numbers; derived variables are left out, for they follow from the others.
+/// States with numbers; derived variables are left out, for they follow from the others, and so are
+/// variables that nothing needs.
 pub(crate) struct States {
-    /// By variable the word, the shift and the mask of its value; none if it is derived.
+    /// By variable the word, the shift and the mask of its value; none if it is left out.
     fields: Vec<Option<(usize, u32, u64)>>,
     packed: Vec<u64>,
     key: Vec<u64>,
@@ -19,9 +20,9 @@ pub(crate) struct States {
 impl States {
     pub(crate) fn new(task: &Task) -> States {
         let (mut fields, mut words, mut used) = (Vec::new(), 1, 0);
-        for (&size, default) in task.sizes.iter().zip(&task.defaults) {
+        for (var, &size) in task.sizes.iter().enumerate() {
             let bits = u32::BITS - (size - 1).leading_zeros();
-            if default.is_some() {
+            if task.defaults[var].is_some() || !task.is_needed[var] {
                 fields.push(None);
                 continue;
             }
@@ -40,7 +41,7 @@ impl States {
         self.packed.len() / self.key.len()
     }
 
-    /// Writes the values of a state's variables that are not derived.
+    /// Writes the values of a state's variables that are not left out.
     pub(crate) fn unpack(&self, state: usize, values: &mut [u32]) {
         let packed = &self.packed[state * self.key.len()..];
         for (value, field) in values.iter_mut().zip(&self.fields) {

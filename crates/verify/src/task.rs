@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::str::{FromStr, Lines};
 
+use crate::rounds::Pairs;
+
 /// A variable and a value.
 pub(crate) type Fact = (usize, u32);
 
@@ -27,6 +29,12 @@ pub(crate) struct Operator {
     pub(crate) cost: u64,
 }
 
+impl Operator {
+    pub(crate) fn affects(&self, var: usize) -> bool {
+        self.effects.iter().any(|effect| effect.fact.0 == var)
+    }
+}
+
 /// A planning task.
 #[derive(Default)]
 pub(crate) struct Task {
@@ -39,6 +47,10 @@ pub(crate) struct Task {
     pub(crate) operators: Vec<Operator>,
     /// Each with its layer, in ascending order of these.
     pub(crate) axioms: Vec<(i64, Effect)>,
+    /// Whether a variable may matter to plans.
+    pub(crate) is_needed: Vec<bool>,
+    /// Pairs of facts that no state of a plan has.
+    pub(crate) excluded: Pairs,
     /// Tells tasks apart: FNV-1a of what `docs/certificate.md` says.
     pub(crate) fingerprint: u64,
     /// The operators by one of their preconditions; those without any come last.
@@ -62,6 +74,11 @@ impl Task {
     /// The number of a fact among all facts.
     pub(crate) fn number(&self, (var, value): Fact) -> usize {
         self.first_fact[var] + value as usize
+    }
+
+    /// The numbers of some facts.
+    pub(crate) fn numbers(&self, facts: &[Fact]) -> Vec<usize> {
+        facts.iter().map(|&fact| self.number(fact)).collect()
     }
 
     pub(crate) fn num_facts(&self) -> usize {
@@ -224,6 +241,7 @@ impl<'a> Reader<'a> {
             }
         }
         let task = &mut self.task;
+        task.is_needed = vec![true; task.sizes.len()];
         task.axioms.sort_by_key(|axiom| axiom.0);
         let mut facts = 0;
         for &size in &task.sizes {

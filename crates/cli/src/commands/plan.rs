@@ -4,8 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use planner::reduce::{ReduceConfig, Reduction, reduce};
 use planner::search::Outcome;
-use planner::strategy::{self, Config, Event};
+use planner::strategy::{self, Config, Event, Feature};
+use planner::task::Task;
+use planner::work::Budget;
 
 use crate::run::certificate::CertificateArgs;
 use crate::run::console::visible;
@@ -83,6 +86,9 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     args.certificate.check(task)?;
 
     run.enter(Phase::Preprocess);
+    let reduction = args.reduce(task);
+    run.note(|report| report.set_reduction(&reduction));
+    let (original, task) = (task, reduction.task());
     let mut heuristic = args.heuristic.clone();
     if args.certificate.is_pseudo_boolean() {
         heuristic.use_projections();
@@ -106,6 +112,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
 
     let (status, text) = match &solution.outcome {
         Outcome::Solved(plan) => {
+            let (plan, task) = (&reduction.plan(plan), original);
             let text = plan.to_text(task);
             input.validate(plan, &text)?;
             let names = plan.operators.iter().map(|&o| task.operator_name(o).to_string()).collect();
@@ -129,7 +136,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     let mut certified = Ok(());
     if args.certificate.is_wanted() {
         run.found(status);
-        certified = args.certificate.make(&input, solution, run);
+        certified = args.certificate.make(&input, &reduction, solution, run);
     }
     if let Err(error) = &certified
         && exit::of_error(error) == Exit::Internal
@@ -172,6 +179,17 @@ impl Args {
         let others = self.progress.iter().cloned().chain(self.certificate.files());
         let results = results.into_iter().flatten().map(PathBuf::from);
         keep_apart(inputs, results.chain(others))
+    }
+
+    /// Removes what is on no plan; pseudo-Boolean proofs are about the whole task.
+    fn reduce<'t>(&self, task: &'t Task) -> Reduction<'t> {
+        if self.heuristic.options.without().has(Feature::H2) || self.certificate.is_pseudo_boolean()
+        {
+            return Reduction::left_out(task);
+        }
+        let keep_rounds = self.certificate.is_wanted();
+        let config = ReduceConfig { keep_rounds, ..ReduceConfig::default() };
+        reduce(task, &config, &mut Budget::unlimited())
     }
 
     fn options(&self) -> Options {

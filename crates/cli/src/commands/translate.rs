@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
+use planner::reduce::{ReduceConfig, Reduction, reduce};
 use planner::translate::sas;
+use planner::work::Budget;
 
 use crate::run::exit::Exit;
 use crate::run::limits::{LimitArgs, Options, Verbosity};
@@ -19,6 +21,9 @@ pub(crate) struct Args {
     /// Where to write the task; `-` is standard output
     #[arg(long, short, value_name = "TASK.sas", default_value = "output.sas")]
     output: Output,
+    /// Leave out what h² invariants show to be on no plan: operators, facts, variables
+    #[arg(long)]
+    reduce: bool,
     #[command(flatten)]
     limits: LimitArgs,
     /// Print nothing
@@ -37,8 +42,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
     let run = Run::start(Options::new(&args.limits, verbosity))?;
     args.output.prepare()?;
-    let task = args.task.read(&|| run.reached())?.task;
-    args.output.write(&sas::write(&task))?;
+    let original = args.task.read(&|| run.reached())?.task;
+    let reduction = if args.reduce {
+        reduce(&original, &ReduceConfig::default(), &mut Budget::unlimited())
+    } else {
+        Reduction::left_out(&original)
+    };
+    let task = reduction.task();
+    args.output.write(&sas::write(task))?;
     let sizes = format!(
         "Translator variables: {}\nTranslator facts: {}\nTranslator goal facts: {}\n\
          Translator mutex groups: {}\nTranslator operators: {}\n\

@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use planner::certificate::veripb;
+use planner::reduce::Reduction;
 use planner::search::{CertifyError, Outcome};
 use planner::strategy::Solution;
 use planner::task::{Cost, Task};
@@ -90,13 +91,14 @@ impl CertificateArgs {
     pub(crate) fn make(
         &self,
         input: &Input,
+        reduction: &Reduction<'_>,
         mut solution: Solution<'_>,
         run: &Run,
     ) -> anyhow::Result<()> {
         run.enter(Phase::Certify);
         let mut new = self.create()?;
         let mut out = GzEncoder::new(BufWriter::new(new.file()), Compression::fast());
-        let written = solution.certify(&mut out).and_then(|statistics| {
+        let written = solution.certify(reduction, &mut out).and_then(|statistics| {
             let flushed = out.finish().and_then(|mut out| out.flush());
             flushed.map(|()| statistics).map_err(CertifyError::Output)
         });

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use planner::reduce::{Reduction, ReductionStatistics};
 use planner::search::{Statistics, Stop};
 use planner::task::{Cost, Task};
 use serde::Serialize;
@@ -130,6 +131,8 @@ pub(crate) struct Report {
     pub(crate) variables: Option<usize>,
     pub(crate) facts: Option<usize>,
     pub(crate) operators: Option<usize>,
+    /// What h² invariants removed.
+    pub(crate) reduction: Option<ReductionStatistics>,
     pub(crate) translate_s: f64,
     pub(crate) preprocess_s: f64,
     pub(crate) search_s: f64,
@@ -167,6 +170,11 @@ impl Report {
         self.operators = Some(task.operators.len());
     }
 
+    /// Takes what a reduction did.
+    pub(crate) fn set_reduction(&mut self, reduction: &Reduction<'_>) {
+        self.reduction = Some(*reduction.statistics());
+    }
+
     /// The lines of a log, as Fast Downward words them.
     pub(crate) fn log(&self) -> String {
         let mut out = String::new();
@@ -190,6 +198,14 @@ impl Report {
             if let Some(size) = size {
                 writeln!(out, "Translator {name}: {size}")?;
             }
+        }
+        if let Some(reduction) = &self.reduction {
+            let ReductionStatistics { operators_removed, facts_removed, mutexes, .. } = reduction;
+            writeln!(
+                out,
+                "Removed by h2: {operators_removed} operators, {facts_removed} facts; \
+                 {mutexes} mutex pairs"
+            )?;
         }
         if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
             writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}")?;

@@ -14,6 +14,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use planner::certificate::CertificateStatistics;
 use planner::heuristic::Heuristic;
+use planner::reduce::Reduction;
 use planner::search::{Config, Outcome, Search};
 use planner::task::{Cost, OpId, Task, Variable};
 use planner::testing::StateSpace;
@@ -29,11 +30,20 @@ struct Certified {
 }
 
 fn certify<H: Heuristic + ?Sized>(task: &Task, heuristic: &mut H) -> Certified {
-    let mut search = Search::new(task, heuristic, Config::default());
+    certify_reduced(&Reduction::left_out(task), heuristic)
+}
+
+/// The certificate of a search in the smaller task, for the original one.
+fn certify_reduced<H: Heuristic + ?Sized>(
+    reduction: &Reduction<'_>,
+    heuristic: &mut H,
+) -> Certified {
+    let mut search = Search::new(reduction.task(), heuristic, Config::default());
     let outcome = search.run();
     let restarts = search.statistics().restarts;
     let mut bytes = Vec::new();
-    let statistics = search.certify(&outcome, &mut bytes).expect("a vector takes everything");
+    let statistics = search.certify(&outcome, reduction, &mut bytes);
+    let statistics = statistics.expect("a vector takes everything");
     Certified { outcome, statistics, restarts, bytes }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! Errors of the output are kept and reported once, at the end.
 
+mod original;
 pub mod veripb;
 
 use std::io::{self, Write};
@@ -16,7 +17,9 @@ use rustc_hash::FxHashMap;
 use crate::abstraction::{Component, ComponentShape, Distance, INFINITY, Pattern};
 use crate::fnv::Fnv;
 use crate::plan::Plan;
-use crate::task::{Cost, FactNumbers, OpId, Task, Value, VarId};
+use crate::reduce::{Direction, Reduction};
+use crate::task::{Cost, OpId, Task, Value, VarId};
+use original::Original;
 
 /// The number of a bound in a certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +74,7 @@ pub struct Certificate<'w> {
     components: FxHashMap<usize, u64>,
     variables: FxHashMap<VarId, u64>,
     facts: Option<u64>,
-    numbers: FactNumbers,
+    original: Original<'w>,
     num_components: u64,
     last_bound: u64,
     /// The parent written last.
@@ -79,7 +82,7 @@ pub struct Certificate<'w> {
     pub(crate) statistics: CertificateStatistics,
 }
 
-const MAGIC: &[u8] = b"apportion certificate 1\n";
+const MAGIC: &[u8] = b"apportion certificate 2\n";
 const END: u64 = 0;
 const PROJECTION: u64 = 1;
 const CARTESIAN: u64 = 2;
@@ -92,7 +95,14 @@ const BUFFER: usize = 1 << 16;
 
 impl<'w> Certificate<'w> {
     /// Begins a certificate that a plan is optimal, or that there is none.
-    pub fn begin(out: &'w mut dyn Write, task: &Task, plan: Option<&Plan>) -> Certificate<'w> {
+    ///
+    /// The plan, and all that follows, are about the smaller task of a reduction that kept its
+    /// rounds; what is written is about the original task.
+    pub fn begin(
+        out: &'w mut dyn Write,
+        reduction: &'w Reduction<'w>,
+        plan: Option<&Plan>,
+    ) -> Certificate<'w> {
         let mut certificate = Certificate {
             out,
             buffer: Vec::with_capacity(BUFFER + 64),
@@ -100,20 +110,36 @@ impl<'w> Certificate<'w> {
             components: FxHashMap::default(),
             variables: FxHashMap::default(),
             facts: None,
-            numbers: FactNumbers::new(task),
+            original: Original::new(reduction),
             num_components: 0,
             last_bound: 0,
             parent: 0,
             statistics: CertificateStatistics::default(),
         };
         certificate.buffer.extend_from_slice(MAGIC);
-        certificate.number(fingerprint(task));
+        certificate.number(fingerprint(reduction.original()));
         certificate.number(plan.map_or(0, |plan| plan.cost.saturating_add(1)));
         if let Some(plan) = plan {
             certificate.number(plan.operators.len() as u64);
-            plan.operators.iter().for_each(|op| certificate.number(op.0.into()));
+            let operators = plan.operators.iter().map(|&op| reduction.operator(op));
+            operators.for_each(|op| certificate.number(op.0.into()));
         }
+        certificate.rounds(reduction);
         certificate
+    }
+
+    /// Writes what a reduction excluded.
+    fn rounds(&mut self, reduction: &Reduction<'_>) {
+        if reduction.statistics().unreduced.is_some() {
+            self.number(0);
+            return;
+        }
+        self.number(reduction.rounds().len() as u64 + 1);
+        for round in reduction.rounds() {
+            self.number(u64::from(round.direction == Direction::Backward));
+            self.number(round.runs.len() as u64);
+            round.runs.iter().for_each(|&run| self.number(run));
+        }
     }
 
     /// Ends it; the first error of the output, if there was one.
@@ -172,21 +198,11 @@ impl<'w> Certificate<'w> {
         self.number(parts.len() as u64);
         for (view, part) in views.into_iter().zip(parts) {
             self.number(view);
-            let of_facts = self.landmark_table(part);
-            for &entry in of_facts.as_ref().unwrap_or(&part.table) {
+            for entry in self.original.table(part) {
                 self.number(if entry == INFINITY { 0 } else { u64::from(entry >> shift) + 1 });
             }
         }
         self.statistics.bounds += 1;
-    }
-
-    /// An action landmark as costs at which facts can be reached.
-    fn landmark_table(&self, part: &Part<'_>) -> Option<Vec<Distance>> {
-        let View::Component(component) = part.view else { return None };
-        let ComponentShape::Landmark(outside) = component.shape() else { return None };
-        let mut table = vec![part.table[0]; self.numbers.len()];
-        outside.iter().for_each(|&fact| table[self.numbers.of(fact)] = part.table[1]);
-        Some(table)
     }
 
     /// The number of a component, which is written when it is met first.
@@ -217,8 +233,10 @@ impl<'w> Certificate<'w> {
                     self.number(CARTESIAN);
                     self.number(tree.len() as u64);
                     for (var, wanted, next) in tree.splits() {
-                        self.number(var.0.into());
-                        let wanted: Vec<Value> = wanted.collect();
+                        let values = self.original.values(var);
+                        let wanted: Vec<Value> =
+                            wanted.map(|value| values[value as usize]).collect();
+                        self.number(self.original.variable(var).0.into());
                         self.number(wanted.len() as u64);
                         wanted.iter().for_each(|&value| self.number(value.into()));
                         for (place, is_leaf) in next {
@@ -236,13 +254,15 @@ impl<'w> Certificate<'w> {
     fn projection(&mut self, pattern: &Pattern) {
         self.number(PROJECTION);
         self.number(pattern.len() as u64);
-        pattern.variables().iter().for_each(|var| self.number(var.0.into()));
+        for &var in pattern.variables() {
+            self.number(self.original.variable(var).0.into());
+        }
     }
 
     /// Lists a state by the operator that leads to it from the listed state of number `parent`,
     /// with what it costs more than through that one.
     pub(crate) fn step(&mut self, op: OpId, parent: u32, excess: Cost, why: Option<BoundId>) {
-        self.number(STEP + u64::from(op.0));
+        self.number(STEP + u64::from(self.original.operator(op).0));
         let change = u64::from(parent.abs_diff(self.parent));
         self.number(change << 1 | u64::from(parent < self.parent));
         self.parent = parent;
@@ -255,14 +275,10 @@ impl<'w> Certificate<'w> {
     }
 
     /// Lists a state by its values; a state that is listed already is listed anew.
-    pub(crate) fn state(
-        &mut self,
-        values: impl Iterator<Item = Value>,
-        g: Cost,
-        why: Option<BoundId>,
-    ) {
+    pub(crate) fn state(&mut self, values: &[Value], g: Cost, why: Option<BoundId>) {
         self.number(STATE);
-        values.for_each(|value| self.number(value.into()));
+        let values: Vec<Value> = self.original.basic_values(values).collect();
+        values.into_iter().for_each(|value| self.number(value.into()));
         self.number(g);
         self.number(why.map_or(0, |bound| bound.0 + 1));
         self.count(why);

@@ -58,6 +58,8 @@ impl Default for ReduceConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unreduced {
+    /// It was to be left as it is.
+    LeftOut,
     /// It has axioms.
     Axioms,
     /// It has conditional effects.
@@ -237,7 +239,11 @@ fn runs(allowed: &FactPairs, left: &FactPairs) -> Vec<u64> {
 }
 
 impl<'t> Reduction<'t> {
-    /// The task as it is.
+    /// The task as it is, for who is asked not to reduce it.
+    pub fn left_out(task: &'t Task) -> Reduction<'t> {
+        Reduction::none(task, Unreduced::LeftOut, 0)
+    }
+
     fn none(task: &'t Task, reason: Unreduced, work: Work) -> Reduction<'t> {
         let values = |v: &crate::task::Variable| (0..v.domain_size() as Value).collect();
         Reduction {
@@ -284,6 +290,11 @@ impl<'t> Reduction<'t> {
     pub fn fact(&self, fact: Fact) -> Fact {
         let value = self.values[fact.var.index()][fact.value as usize];
         Fact::new(self.variable(fact.var), value)
+    }
+
+    /// By value of a variable of the smaller task, its original value.
+    pub fn values(&self, var: VarId) -> &[Value] {
+        &self.values[var.index()]
     }
 
     /// The original operator of an operator of the smaller task.

@@ -19,6 +19,7 @@ use super::registry::StateId;
 use super::{Outcome, Stop};
 use crate::certificate::{BoundId, Certificate, CertificateStatistics};
 use crate::heuristic::{Estimate, Heuristic};
+use crate::reduce::Reduction;
 use crate::task::Cost;
 
 /// Why there is no certificate.
@@ -51,13 +52,15 @@ const SKIPPED: u32 = u32::MAX;
 const NEEDED: u32 = u32::MAX - 1;
 
 impl<H: Heuristic> Search<'_, H> {
-    /// Writes a certificate of what this search found.
+    /// Writes a certificate of what this search found in the smaller task of a reduction, for the
+    /// original task.
     ///
     /// # Panics
     /// If it found nothing.
     pub fn certify(
         &mut self,
         outcome: &Outcome,
+        reduction: &Reduction<'_>,
         out: &mut dyn Write,
     ) -> Result<CertificateStatistics, CertifyError> {
         let plan = match outcome {
@@ -66,7 +69,7 @@ impl<H: Heuristic> Search<'_, H> {
             Outcome::Stopped(_) => panic!("a search that stopped proves nothing"),
         };
         let mut listing = Listing {
-            certificate: Certificate::begin(out, self.task, plan),
+            certificate: Certificate::begin(out, reduction, plan),
             cost: plan.map(|plan| plan.cost),
             numbers: Vec::new(),
             next_number: 0,
@@ -151,9 +154,7 @@ impl<H: Heuristic> Search<'_, H> {
         let number = listing.numbers[parent.0 as usize];
         if again || id.0 == 0 || number >= NEEDED {
             self.packer.unpack(self.registry.state(id), &mut self.batch.values);
-            let values = self.batch.values.iter().zip(&self.task.variables);
-            let basic = values.filter(|(_, v)| v.derived.is_none()).map(|(&value, _)| value);
-            listing.certificate.state(basic, g, why);
+            listing.certificate.state(&self.batch.values, g, why);
         } else {
             let through = self.nodes.g(parent) + self.task.operator(op).cost;
             listing.certificate.step(op, number, g - through, why);

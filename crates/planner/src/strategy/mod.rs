@@ -45,6 +45,7 @@ use std::io::Write;
 
 use crate::certificate::CertificateStatistics;
 use crate::heuristic::Heuristic;
+use crate::reduce::Reduction;
 use crate::search::{self, CertifyError, Limits, Outcome, Search, Statistics};
 use crate::task::Task;
 use turns::take_turns;
@@ -122,11 +123,16 @@ impl Solution<'_> {
         self.astar.statistics()
     }
 
-    /// Writes a certificate of the outcome.
+    /// Writes a certificate of the outcome, for the original task of the reduction that the run's task
+    /// comes from.
     ///
     /// # Panics
     /// If the run stopped before there was a result.
-    pub fn certify(&mut self, out: &mut dyn Write) -> Result<CertificateStatistics, CertifyError> {
-        self.astar.certify(&self.outcome, out)
+    pub fn certify(
+        &mut self,
+        reduction: &Reduction<'_>,
+        out: &mut dyn Write,
+    ) -> Result<CertificateStatistics, CertifyError> {
+        self.astar.certify(&self.outcome, reduction, out)
     }
 }

@@ -3,6 +3,8 @@
 /// A part that can be left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Feature {
+    /// The invariants that reduce the task; whatever the bound is.
+    H2,
     /// The second stage: more components.
     Growth,
     /// Larger patterns in the second stage.
@@ -29,7 +31,8 @@ pub enum Feature {
 
 impl Feature {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Feature); 11] = [
+    pub const ALL: [(&'static str, Feature); 12] = [
+        ("h2", Feature::H2),
         ("growth", Feature::Growth),
         ("larger-patterns", Feature::LargerPatterns),
         ("cartesian", Feature::Cartesian),

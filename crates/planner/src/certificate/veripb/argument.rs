@@ -76,6 +76,9 @@ impl Argument {
                 input.next();
             }
         }
+        if input.next() > 0 {
+            return Err(ExportError::Unsupported("reductions".into()));
+        }
         let mut patterns: Vec<Vec<usize>> = Vec::new();
         let mut bounds = Vec::new();
         let mut listed: Vec<Listed> = Vec::new();
