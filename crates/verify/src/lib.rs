@@ -114,19 +114,16 @@ fn begin(task: &mut Task, input: &mut Numbers<'_>) -> Result<Verdict, String> {
     if input.number()? != task.fingerprint {
         return Err("this is the certificate of another task".into());
     }
-    let mut verdict = Verdict::default();
-    verdict.cost = match input.number()? {
+    let cost = match input.number()? {
         0 => None,
         cost if cost < MOST => Some(cost - 1),
         cost => return Err(format!("a cost of {cost}")),
     };
-    if let Some(cost) = verdict.cost {
-        verdict.plan = read_plan(task, cost, input)?;
-        let names = verdict.plan.iter().map(|&op| task.operators[op].name.clone());
-        verdict.steps = names.collect();
-    }
+    let plan = cost.map(|cost| read_plan(task, cost, input)).transpose()?;
     rounds::read(task, input)?;
-    Ok(verdict)
+    let plan = plan.unwrap_or_default();
+    let steps = plan.iter().map(|&op| task.operators[op].name.clone()).collect();
+    Ok(Verdict { cost, plan, steps, ..Verdict::default() })
 }
 
 /// Executes the plan.
@@ -215,8 +212,9 @@ impl Checker<'_> {
         }
         self.listed += 1;
         let needed = self.verdict.cost.map(|cost| cost.saturating_sub(g));
-        // Closed states are looked at later; bound 0 is 0 everywhere.
-        if status > 0 && (status > 1 || needed != Some(0)) {
+        // Closed states are looked at later; bound 0 is 0 everywhere, and ∞ at states of no plan.
+        let is_zero_enough = || needed == Some(0) || self.task.has_excluded_pair(state);
+        if status > 0 && (status > 1 || !is_zero_enough()) {
             let number = status - 1;
             let bound = self.bounds.get(&number).filter(|_| number > 0);
             let bound =

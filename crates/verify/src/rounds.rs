@@ -42,7 +42,8 @@ impl Pairs {
         union
     }
 
-    fn any_among(&self, facts: &[usize]) -> bool {
+    /// Whether some two of these facts, or one of them with itself, are excluded.
+    pub(crate) fn any_among(&self, facts: &[usize]) -> bool {
         facts.iter().enumerate().any(|(i, &a)| facts[..=i].iter().any(|&b| self.has(a, b)))
     }
 }

@@ -76,6 +76,12 @@ impl Task {
         self.first_fact[var] + value as usize
     }
 
+    /// Whether a state has a pair that no state of a plan has.
+    pub(crate) fn has_excluded_pair(&self, state: &[u32]) -> bool {
+        let facts: Vec<Fact> = state.iter().enumerate().map(|(var, &value)| (var, value)).collect();
+        !self.excluded.is_empty() && self.excluded.any_among(&self.numbers(&facts))
+    }
+
     /// The numbers of some facts.
     pub(crate) fn numbers(&self, facts: &[Fact]) -> Vec<usize> {
         facts.iter().map(|&fact| self.number(fact)).collect()

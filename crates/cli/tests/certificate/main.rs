@@ -7,6 +7,7 @@ mod every_heuristic;
 mod mutations;
 mod planted;
 mod pseudo_boolean;
+mod rounds;
 
 use std::io::Write;
 

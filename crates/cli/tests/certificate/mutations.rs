@@ -7,13 +7,15 @@ use planner::abstraction::{
 };
 use planner::heuristic::{HMax, Heuristic, LmCut, Stored, StoredConfig};
 use planner::partition::Saturated;
+use planner::reduce::Reduction;
 use planner::task::{Cost, Task};
 use planner::testing::{TestRng, random_adl_task, random_task, rng};
 use planner::translate::sas;
 use rand::RngExt;
 use verify::verify;
 
-use super::{assert_true, certify, check, compress, num_states, optimum};
+use super::rounds::{reduced, sparse_task};
+use super::{assert_true, certify_reduced, check, compress, num_states, optimum};
 
 /// A task with its optimum and its certificate as numbers.
 struct Sample {
@@ -23,12 +25,18 @@ struct Sample {
 }
 
 /// Where the numbers begin, after the first line.
-const HEADER: usize = b"apportion certificate 1\n".len();
+const HEADER: usize = b"apportion certificate 2\n".len();
 
 fn samples() -> Vec<Sample> {
     let mut samples = Vec::new();
     let tasks = (0..300).map(random_task).chain((0..150).map(random_adl_task));
-    for (i, task) in tasks.enumerate() {
+    let tasks = tasks.chain((0..300).map(sparse_task));
+    for (i, original) in tasks.enumerate() {
+        // Reduced are those of the last kind, and a few of the first.
+        let is_reduced = i >= 450 || i % 7 == 0;
+        let reduction =
+            if is_reduced { reduced(&original) } else { Reduction::left_out(&original) };
+        let task = reduction.task().clone();
         if num_states(&task) > 600 {
             continue;
         }
@@ -41,16 +49,16 @@ fn samples() -> Vec<Sample> {
             1 => Box::new(LmCut::new(&task)),
             _ => Box::new(Stored::new(Saturated::new(&all), StoredConfig::default())),
         };
-        let certified = certify(&task, &mut *heuristic);
+        let certified = certify_reduced(&reduction, &mut *heuristic);
         if certified.statistics.states > 1 && certified.statistics.bounds > 0 {
-            let optimum = optimum(&task);
-            samples.push(Sample { optimum, bytes: certified.bytes, task });
+            let optimum = optimum(&original);
+            samples.push(Sample { optimum, bytes: certified.bytes, task: original.clone() });
         }
     }
     samples
 }
 
-fn numbers(bytes: &[u8]) -> Vec<u64> {
+pub(super) fn numbers(bytes: &[u8]) -> Vec<u64> {
     let mut numbers = Vec::new();
     let (mut number, mut shift) = (0, 0);
     for &byte in &bytes[HEADER..] {
@@ -64,7 +72,7 @@ fn numbers(bytes: &[u8]) -> Vec<u64> {
     numbers
 }
 
-fn bytes(header: &[u8], numbers: &[u64]) -> Vec<u8> {
+pub(super) fn bytes(header: &[u8], numbers: &[u64]) -> Vec<u8> {
     let mut bytes = header[..HEADER].to_vec();
     for &number in numbers {
         let mut rest = number;

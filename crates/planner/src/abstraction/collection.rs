@@ -17,12 +17,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::component::{Component, ComponentId};
 use super::distances::{Distance, DistanceScratch, INFINITY};
 use super::labels::EffectIndex;
 use super::pattern::Pattern;
 use crate::csr::{Csr, Offsets};
-use crate::task::{Cost, FactNumbers, OpId, Task, Value, VarId};
+use crate::task::{Cost, DeadEnds, Fact, FactNumbers, OpId, Task, Value, VarId};
 
 /// The most parts into which a unit of cost is divided.
 pub const COST_SCALE: u32 = 1 << 16;
@@ -56,6 +58,8 @@ pub struct Abstractions {
     operator_pairs: Csr<(ComponentId, u32)>,
     /// Projections in which some state is a dead end that no smaller one recognises.
     dead_ends: Vec<ComponentId>,
+    /// States with mutex pairs, which components need not recognise.
+    mutexes: Arc<DeadEnds>,
 }
 
 impl Abstractions {
@@ -101,6 +105,7 @@ impl Abstractions {
             pairs,
             operator_pairs,
             dead_ends,
+            mutexes: Arc::clone(task.mutexes.dead_ends()),
         })
     }
 
@@ -205,13 +210,21 @@ impl Abstractions {
         &self.dead_ends
     }
 
-    /// Whether the goal cannot be reached from the state's image in some component.
+    /// Whether a reachable state has a mutex pair, and so is a dead end.
+    #[inline]
+    pub fn has_mutex(&self, state: &[Value]) -> bool {
+        self.mutexes.contains(state)
+    }
+
+    /// Whether the state has a mutex pair, or the goal cannot be reached from its image in some
+    /// component.
     #[inline]
     pub fn is_dead_end(&self, state: &[Value]) -> bool {
-        self.dead_ends.iter().any(|p| {
-            let rank = self.components[p.index()].abstract_state(state);
-            self.distances[p.index()][rank as usize] == INFINITY
-        })
+        self.has_mutex(state)
+            || self.dead_ends.iter().any(|p| {
+                let rank = self.components[p.index()].abstract_state(state);
+                self.distances[p.index()][rank as usize] == INFINITY
+            })
     }
 
     /// The bound on plan costs that a sum of distances means: ⌈sum / scale⌉ units, in the input's
@@ -333,7 +346,13 @@ fn dead_end_components(
         let dead = |(var, value): (&VarId, Value)| {
             single[var.index()].get(value as usize) == Some(&INFINITY)
         };
-        vars.len() == 1 || !vars.iter().zip(component.values(rank)).any(dead)
+        let values = component.values(rank);
+        let has_mutex = || {
+            let facts: SmallVec<[Fact; 8]> =
+                vars.iter().zip(&values).map(|(&var, &value)| Fact::new(var, value)).collect();
+            task.mutexes.any_among(&facts)
+        };
+        vars.len() == 1 || !vars.iter().zip(values.iter().copied()).any(dead) && !has_mutex()
     };
     let has_new = |p: usize| {
         let component = &components[p];

@@ -19,6 +19,7 @@ use super::cartesian::SplitTree;
 use super::distances::{Distance, DistanceScratch};
 use super::labels::{EffectIndex, Labels, for_each_combination, group_operators};
 use super::pattern::Pattern;
+use super::restrictions::{Values, contains, values_with};
 use super::saturation::Saturation;
 use super::transitions::{Digit, End, Mentions, Radix, Step, Transitions, num_stored};
 use crate::csr::Csr;
@@ -411,16 +412,29 @@ impl Radix {
     }
 }
 
+/// The abstract states with a goal state, or with all goal facts of the pattern's variables if there
+/// are no mutexes.
 pub(super) fn goal_states(task: &Task, pattern: &Pattern, radix: &Radix) -> Vec<u32> {
     let mut base = 0;
     let mut free = Vec::new();
+    let mut restricted = Vec::new();
     for (&var, &digit) in pattern.variables().iter().zip(&radix.digits) {
         match task.goal_on(var) {
             Some(value) => base += value * digit.place,
-            None => free.push(digit),
+            None => {
+                free.push(digit);
+                if !task.mutexes.is_empty() {
+                    restricted.push((digit, values_with(task, [&task.goal, &[]], var)));
+                }
+            }
         }
     }
+    let may_hold = |(digit, values): &(Digit, Values), state| contains(values, digit.of(state));
     let mut goals = Vec::new();
-    for_each_combination(base, &free, &mut |state| goals.push(state));
+    for_each_combination(base, &free, &mut |state| {
+        if restricted.iter().all(|values| may_hold(values, state)) {
+            goals.push(state);
+        }
+    });
     goals
 }

@@ -4,14 +4,16 @@
 //! abstract state says.
 //! If part of the condition lies outside, the effect may or may not happen wherever the part inside
 //! holds: a transition for either case, independently for each variable of the pattern.
-//! So every transition of the task has its image among these.
+//! So every transition of the task has its image among these, unless mutexes say that no plan takes it
+//! ([`super::restrictions`]).
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::pattern::Pattern;
+use super::restrictions::{Restrictions, Values, contains, values_before};
 use super::transitions::{Digit, Mentions, Radix, Step};
-use crate::task::{OpId, Operator, Task, Value};
+use crate::task::{OpId, Operator, Task, Value, VarId};
 
 /// For each variable what operators say of it, in ascending order of operators.
 #[derive(Clone, Debug)]
@@ -20,6 +22,7 @@ pub(super) struct EffectIndex {
     /// For each operator what it says of a pattern, while operators are grouped; else 0.
     keys: Vec<u64>,
     touched: Vec<OpId>,
+    restrictions: Restrictions,
 }
 
 /// That an operator mentions a variable.
@@ -53,13 +56,18 @@ impl EffectIndex {
                 }
             }
         }
-        EffectIndex { mentions: index, keys: vec![0; task.operators.len()], touched: Vec::new() }
+        EffectIndex {
+            mentions: index,
+            keys: vec![0; task.operators.len()],
+            touched: Vec::new(),
+            restrictions: Restrictions::new(task),
+        }
     }
 
     /// Bytes of heap memory.
     pub(super) fn memory_bytes(&self) -> usize {
         let mentions: usize = self.mentions.iter().map(|mentions| size_of_val(&**mentions)).sum();
-        mentions + 12 * self.keys.len()
+        mentions + 12 * self.keys.len() + self.restrictions.memory_bytes()
     }
 
     /// How many mentions [`group_operators`] looks at.
@@ -80,10 +88,23 @@ pub(super) struct Signature {
 type Conditions = SmallVec<[Condition; 4]>;
 
 /// What an operator says of one variable of the pattern.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Condition {
     pre: Option<Value>,
     eff: Option<Value>,
+    /// The values that the variable may have before, if mutexes leave some out.
+    before: Option<Values>,
+}
+
+impl Condition {
+    /// Whether transitions depend on the variable.
+    fn mentions(&self) -> bool {
+        self.pre.is_some() || self.eff.is_some() || self.before.is_some()
+    }
+
+    fn allows(&self, value: Value) -> bool {
+        self.before.as_ref().is_none_or(|values| contains(values, value))
+    }
 }
 
 /// A conditional effect on a variable of the pattern; variables are numbered within it.
@@ -140,7 +161,7 @@ pub(super) struct Labels {
 /// first occurrence.
 pub(super) fn group_operators(task: &Task, pattern: &Pattern, index: &mut EffectIndex) -> Groups {
     let vars = pattern.variables();
-    let EffectIndex { mentions, keys, touched } = index;
+    let EffectIndex { mentions, keys, touched, restrictions } = index;
     // A key has a digit for the precondition and one for the effect on each variable, and a last
     // bit for whether there is an effect; where that is no number, all of it is 1.
     let mut place: Option<u64> = Some(2);
@@ -175,13 +196,16 @@ pub(super) fn group_operators(task: &Task, pattern: &Pattern, index: &mut Effect
         }
         let operator = task.operator(o);
         let next = groups.signatures.len() as u32;
-        let group = if is_exact && operator.conditional.is_empty() {
+        let is_restricted = vars.iter().any(|&var| restrictions.has(o, var));
+        let group = if is_exact && operator.conditional.is_empty() && !is_restricted {
             *by_key.entry(key).or_insert_with(|| {
-                groups.signatures.push(Signature::new(operator, pattern));
+                groups.signatures.push(Signature::new(operator, pattern, |_| None));
                 next
             })
         } else if operator.affected().any(|var| pattern.contains(var)) {
-            let signature = Signature::new(operator, pattern);
+            let restrict =
+                |var| restrictions.has(o, var).then(|| values_before(task, operator, var));
+            let signature = Signature::new(operator, pattern, restrict);
             *by_signature.entry(signature).or_insert_with_key(|signature| {
                 groups.signatures.push(signature.clone());
                 next
@@ -195,8 +219,16 @@ pub(super) fn group_operators(task: &Task, pattern: &Pattern, index: &mut Effect
 }
 
 impl Signature {
-    fn new(operator: &Operator, pattern: &Pattern) -> Signature {
-        let on = |&var| Condition { pre: operator.pre_on(var), eff: operator.eff_on(var) };
+    fn new(
+        operator: &Operator,
+        pattern: &Pattern,
+        values_before: impl Fn(VarId) -> Option<Values>,
+    ) -> Signature {
+        let on = |&var| Condition {
+            pre: operator.pre_on(var),
+            eff: operator.eff_on(var),
+            before: values_before(var),
+        };
         let on: Conditions = pattern.variables().iter().map(on).collect();
         let mut conditional: Vec<PatternEffect> = Vec::new();
         for effect in &operator.conditional {
@@ -220,7 +252,7 @@ impl Signature {
     /// The variables that it mentions: its transitions are the same whatever the others are.
     fn mentions(&self) -> Mentions {
         let plain = self.on.iter().enumerate();
-        let plain = plain.filter(|(_, c)| c.pre.is_some() || c.eff.is_some()).map(|(i, _)| i);
+        let plain = plain.filter(|(_, c)| c.mentions()).map(|(i, _)| i);
         let conditional = self
             .conditional
             .iter()
@@ -255,6 +287,10 @@ impl Signature {
         let base = fixed.map(|(c, digit)| c.pre.unwrap_or(0) * digit.place).sum();
         if self.conditional.is_empty() {
             for_each_combination(base, &free, &mut |from| {
+                let mut values = self.on.iter().zip(&radix.digits);
+                if !values.all(|(condition, digit)| condition.allows(digit.of(from))) {
+                    return;
+                }
                 let mut to = from;
                 for (condition, digit) in self.on.iter().zip(&radix.digits) {
                     if let Some(value) = condition.eff {

@@ -18,6 +18,7 @@ mod distances;
 mod labels;
 mod landmarks;
 mod pattern;
+mod restrictions;
 mod saturation;
 mod transitions;
 

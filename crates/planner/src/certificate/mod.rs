@@ -26,7 +26,7 @@ use original::Original;
 pub struct BoundId(pub u64);
 
 impl BoundId {
-    /// The bound that is 0 everywhere.
+    /// The bound that is 0 everywhere, and ∞ where a reduction has excluded a pair of facts.
     pub const ZERO: BoundId = BoundId(0);
 }
 

@@ -63,6 +63,9 @@ impl Written {
         state: &[Value],
         certificate: &mut Certificate<'_>,
     ) -> Option<BoundId> {
+        if abstractions.has_mutex(state) {
+            return Some(BoundId::ZERO);
+        }
         if !abstractions.is_dead_end(state) {
             return None;
         }

@@ -2,8 +2,12 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::{Invariants, Reduction, ReductionStatistics};
-use crate::task::{Fact, FactMeaning, FactPairs, Mutexes, OpId, Operator, Task, Value, VarId};
+use crate::task::{
+    Cost, Fact, FactMeaning, FactPairs, Mutexes, OpId, Operator, Task, Value, VarId,
+};
 
 /// What becomes of a fact.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,15 +60,15 @@ impl Invariants {
             Fate::Kept(fact) => Some(fact),
             _ => None,
         };
-        let mut operators: Vec<OpId> = Vec::new();
-        let mut smaller = Vec::new();
-        for o in original.operator_ids().filter(|o| self.operators.is_kept[o.index()]) {
-            let operator = self.smaller_operator(original, o, &fates);
-            let had = original.operator(o).pre.iter().filter_map(kept).count();
+        let left = original.operator_ids().filter(|o| self.operators.is_kept[o.index()]);
+        let mut smaller: Vec<(OpId, Operator)> =
+            left.map(|o| (o, self.smaller_operator(original, o, &fates))).collect();
+        keep_cheapest(&mut smaller);
+        for (o, operator) in &smaller {
+            let had = original.operator(*o).pre.iter().filter_map(kept).count();
             statistics.preconditions_added += operator.pre.len() - had;
-            operators.push(o);
-            smaller.push(operator);
         }
+        let (operators, smaller): (Vec<OpId>, Vec<Operator>) = smaller.into_iter().unzip();
         statistics.operators_removed = original.operators.len() - operators.len();
 
         let meaning = |(&var, values): (&VarId, &Vec<Value>)| {
@@ -182,14 +186,33 @@ impl Invariants {
             })
             .collect();
         let mut pairs = FactPairs::new(numbers.len());
+        let mut of_dead_ends = FactPairs::new(numbers.len());
         for &(a, smaller_a) in &kept {
             for &(b, smaller_b) in kept.iter().take_while(|&&(b, _)| b < a) {
                 if !self.allowed.contains(a, b) {
                     pairs.insert(smaller_a, smaller_b);
+                    if self.reachable.contains(a, b) {
+                        of_dead_ends.insert(smaller_a, smaller_b);
+                    }
                 }
             }
         }
-        Mutexes::new(task, pairs)
+        Mutexes::new(task, pairs, &of_dead_ends)
+    }
+}
+
+/// Of operators with the same preconditions and effects, leaves the first of the cheapest.
+fn keep_cheapest(operators: &mut Vec<(OpId, Operator)>) {
+    type Conditions<'o> = (&'o [Fact], &'o [Fact]);
+    let mut cheapest: FxHashMap<Conditions<'_>, (Cost, OpId)> = FxHashMap::default();
+    for (o, operator) in operators.iter() {
+        let this = (operator.cost, *o);
+        let best = cheapest.entry((&operator.pre, &operator.eff)).or_insert(this);
+        *best = this.min(*best);
+    }
+    if cheapest.len() < operators.len() {
+        let kept: FxHashSet<OpId> = cheapest.into_values().map(|(_, o)| o).collect();
+        operators.retain(|(o, _)| kept.contains(o));
     }
 }
 

@@ -6,7 +6,8 @@
 //! After each round, preconditions that follow are added to operators, and operators that are on no
 //! plan are removed.
 //! What is left is a smaller task: without these operators, without facts that are mutex with
-//! themselves, without variables that have one value left or that nothing needs.
+//! themselves, without variables that have one value left or that nothing needs, and of operators
+//! that have become the same with the cheapest only.
 //! Its plans are the plans of the original task, as far as variables are concerned that something
 //! needs; [`Reduction`] maps them back.
 //!
@@ -19,7 +20,7 @@
 //!
 //! Requires nothing; tasks with axioms or conditional effects are left as they are.
 //! Cost: [`ReduceConfig::work`]; if that does not suffice for a round, the result is that of the
-//! rounds before. Memory: three bits for each ordered pair of facts.
+//! rounds before. Memory: four bits for each ordered pair of facts.
 //!
 //! Deviates from the paper: pairs that lifted invariants exclude are not taken for granted, so that
 //! rounds prove all there is ([`Reduction::rounds`]); rows of pairs are bit sets; an operator's
@@ -129,7 +130,7 @@ pub fn reduce<'t>(task: &'t Task, config: &ReduceConfig, budget: &mut Budget) ->
         Some(Unreduced::Axioms)
     } else if task.num_conditional_effects() > 0 {
         Some(Unreduced::ConditionalEffects)
-    } else if FactPairs::bytes(num_facts).saturating_mul(3) > config.bytes {
+    } else if FactPairs::bytes(num_facts).saturating_mul(4) > config.bytes {
         Some(Unreduced::TooManyFacts)
     } else {
         None
@@ -158,6 +159,8 @@ struct Invariants {
     operators: Operators,
     /// The pairs that are not excluded.
     allowed: FactPairs,
+    /// Those that reachable states may have: no round backward was needed to exclude the others.
+    reachable: FactPairs,
     is_unsolvable: bool,
 }
 
@@ -175,7 +178,7 @@ impl Invariants {
             let others = facts.range(VarId(operators.var_of[fact]));
             others.filter(|&f| f != fact).for_each(|f| row[f / 64] &= !(1 << (f % 64)));
         }
-        Invariants { operators, allowed, is_unsolvable: false }
+        Invariants { operators, allowed, reachable: FactPairs::default(), is_unsolvable: false }
     }
 
     /// Runs rounds in turns until nothing changes; how many were completed, and those that excluded
@@ -198,6 +201,9 @@ impl Invariants {
                 kept.push(Round { direction, runs: runs(&self.allowed, &pairs) });
             }
             self.allowed = pairs;
+            if completed == 1 {
+                self.reachable = self.allowed.clone();
+            }
             // Disambiguation looks at all operators once.
             let look_at = if completed == 1 { vec![true; has_changed.len()] } else { has_changed };
             let change = self.operators.update(&self.allowed, &look_at, &was_applied, budget);

@@ -6,7 +6,7 @@
 //! on no plan.
 
 use super::FactPairs;
-use crate::task::{FactNumbers, Task, VarId, ones};
+use crate::task::{FactNumbers, Task, VarId};
 use crate::work::{Budget, Work};
 
 /// The operators of a task without conditional effects; facts by their numbers.
@@ -71,7 +71,7 @@ impl Operators {
         budget: &mut Budget,
     ) -> Change {
         let mut change = Change::default();
-        let mut values = Values::default();
+        let mut values = Values::new(&self.facts, allowed);
         for (o, &was_applied) in was_applied.iter().enumerate() {
             let mut mentions = self.pre[o].iter().chain(&self.eff[o]);
             if !self.is_kept[o] || !mentions.any(|&fact| has_changed[fact as usize]) {
@@ -82,7 +82,7 @@ impl Operators {
             budget.spend(
                 ((known + self.eff[o].len()) * words / 2 + self.facts.num_variables()) as Work,
             );
-            if !values.disambiguate(&self.facts, allowed, &mut self.pre[o], &self.eff[o]) {
+            if !values.disambiguate(&mut self.pre[o], &self.eff[o]) {
                 self.is_kept[o] = false;
                 change.removed = true;
                 change.matters_to_round |= was_applied;
@@ -95,52 +95,103 @@ impl Operators {
 }
 
 /// The values that variables may have before and after an operator, as bits of facts.
-#[derive(Default)]
-pub(super) struct Values {
+pub(super) struct Values<'a> {
+    allowed: &'a FactPairs,
+    /// The facts that may hold.
+    single: Vec<u64>,
+    facts: &'a FactNumbers,
+    var_of: Vec<u32>,
     before: Vec<u64>,
     pub(super) after: Vec<u64>,
+    /// The variables that have a precondition, and those with an effect.
+    is_known: Vec<bool>,
+    is_affected: Vec<bool>,
 }
 
-impl Values {
+/// What is left of a variable's values.
+enum Left {
+    Nothing,
+    One(u32),
+    Several,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn new(facts: &'a FactNumbers, allowed: &'a FactPairs) -> Values<'a> {
+        let words = allowed.len().div_ceil(64);
+        let mut single = vec![0; words];
+        let may_hold = (0..allowed.len()).filter(|&fact| allowed.contains(fact, fact));
+        may_hold.for_each(|fact| single[fact / 64] |= 1 << (fact % 64));
+        Values {
+            allowed,
+            single,
+            facts,
+            var_of: facts.facts().map(|fact| fact.var.0).collect(),
+            before: vec![0; words],
+            after: vec![0; words],
+            is_known: vec![false; facts.num_variables()],
+            is_affected: vec![false; facts.num_variables()],
+        }
+    }
+
     /// Adds the preconditions that follow; false if no plan can have such a step.
     ///
     /// Without effects this is about a partial state such as the goal.
-    pub(super) fn disambiguate(
-        &mut self,
-        facts: &FactNumbers,
-        allowed: &FactPairs,
-        pre: &mut Vec<u32>,
-        eff: &[u32],
-    ) -> bool {
-        if !are_allowed(allowed, eff) {
+    pub(super) fn disambiguate(&mut self, pre: &mut Vec<u32>, eff: &[u32]) -> bool {
+        if !are_allowed(self.allowed, eff) {
             return false;
         }
-        let Values { before, after } = self;
-        before.clear();
-        before.resize(allowed.len().div_ceil(64), !0);
+        let Values { allowed, var_of, before, after, is_known, is_affected, .. } = self;
+        is_known.fill(false);
+        pre.iter().for_each(|&fact| is_known[var_of[fact as usize] as usize] = true);
+        is_affected.fill(false);
+        eff.iter().for_each(|&fact| is_affected[var_of[fact as usize] as usize] = true);
+        before.copy_from_slice(&self.single);
         pre.iter().for_each(|&fact| intersect(before, allowed.row(fact as usize)));
-        after.clone_from(before);
+        after.copy_from_slice(before);
         eff.iter().for_each(|&fact| intersect(after, allowed.row(fact as usize)));
-        let mut added = true;
-        while added {
-            added = false;
-            for var in 0..facts.num_variables() {
-                let range = facts.range(VarId::from(var));
-                let is_affected = eff.iter().any(|&fact| range.contains(&(fact as usize)));
-                let row = if is_affected { &*before } else { &*after };
-                let mut left = ones_in(row, range).filter(|&fact| allowed.contains(fact, fact));
-                let Some(fact) = left.next() else { return false };
-                if left.next().is_some() || pre.contains(&(fact as u32)) {
+        let mut looked_at = 0;
+        while looked_at <= pre.len() {
+            // Whatever was known stays possible, or nothing of its variable is left.
+            let is_lost = |&fact: &u32| {
+                let affected = self.is_affected[self.var_of[fact as usize] as usize];
+                let row = if affected { &self.before } else { &self.after };
+                row[fact as usize / 64] >> (fact % 64) & 1 == 0
+            };
+            if pre.iter().any(is_lost) {
+                return false;
+            }
+            looked_at = pre.len() + 1;
+            for var in 0..self.is_known.len() {
+                if self.is_known[var] {
                     continue;
                 }
-                drop(left);
-                pre.push(fact as u32);
-                intersect(before, allowed.row(fact));
-                intersect(after, allowed.row(fact));
-                added = true;
+                match self.left(var) {
+                    Left::Nothing => return false,
+                    Left::One(fact) => {
+                        self.is_known[var] = true;
+                        pre.push(fact);
+                        intersect(&mut self.before, self.allowed.row(fact as usize));
+                        intersect(&mut self.after, self.allowed.row(fact as usize));
+                    }
+                    Left::Several => {}
+                }
             }
         }
         true
+    }
+
+    fn left(&self, var: usize) -> Left {
+        let row = if self.is_affected[var] { &self.before } else { &self.after };
+        let mut left = Left::Nothing;
+        for (word, bits) in self.facts.words(VarId::from(var)) {
+            let bits = row[word] & bits;
+            left = match (left, bits.count_ones()) {
+                (left, 0) => left,
+                (Left::Nothing, 1) => Left::One(word as u32 * 64 + bits.trailing_zeros()),
+                _ => return Left::Several,
+            };
+        }
+        left
     }
 }
 
@@ -156,12 +207,4 @@ pub(super) fn are_allowed(allowed: &FactPairs, facts: &[u32]) -> bool {
 #[inline(always)]
 pub(super) fn intersect(words: &mut [u64], with: &[u64]) {
     words.iter_mut().zip(with).for_each(|(word, with)| *word &= with);
-}
-
-/// The bits that are set in a range.
-pub(super) fn ones_in(words: &[u64], range: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
-    let first = range.start / 64;
-    let last = range.end.div_ceil(64).max(first);
-    let from_here = ones(&words[first..last]).map(move |bit| first * 64 + bit);
-    from_here.skip_while(move |&bit| bit < range.start).take_while(move |&bit| bit < range.end)
 }

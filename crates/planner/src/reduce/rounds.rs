@@ -99,8 +99,8 @@ pub(super) fn run(
         Direction::Backward => {
             let facts = &operators.facts;
             let mut goal = task.goal.iter().map(|&fact| facts.of(fact) as u32).collect();
-            let mut values = Values::default();
-            let is_possible = values.disambiguate(facts, allowed, &mut goal, &[]);
+            let mut values = Values::new(facts, allowed);
+            let is_possible = values.disambiguate(&mut goal, &[]);
             let is_single = |&fact: &usize| fact < allowed.len() && allowed.contains(fact, fact);
             let possible = ones(&values.after).filter(is_single).filter(|_| is_possible);
             let goal: Vec<usize> = possible.collect();
@@ -222,7 +222,7 @@ impl<'a> Round<'a> {
             }
             if let Some(pair) = first_missing(&self.reached, needs) {
                 self.missing[step] = pair;
-                return (needs.len() * needs.len()) as Work;
+                return 4 * needs.len() as Work;
             }
             self.is_applied[step] = true;
         }
@@ -242,7 +242,8 @@ impl<'a> Round<'a> {
         let operator = self.steps.operators[step] as usize;
         for &fact in &self.operators.eff[operator] {
             let var = VarId(self.operators.var_of[fact as usize]);
-            clear(stays, self.operators.facts.range(var));
+            let words = self.operators.facts.words(var);
+            words.for_each(|(word, bits)| stays[word] &= !bits);
         }
         changes.iter().for_each(|&fact| stays[fact as usize / 64] |= 1 << (fact % 64));
         let mut new = 0;
@@ -266,7 +267,7 @@ impl<'a> Round<'a> {
             }
         }
         let rows = needs.len() + others.len() + 2 * changes.len() + 2;
-        (rows * self.stays.len() / 2 + 20 + 4 * new) as Work
+        (rows * self.stays.len() / 4 + 20 + 4 * new) as Work
     }
 }
 
@@ -275,11 +276,4 @@ fn first_missing(reached: &FactPairs, facts: &[u32]) -> Option<(u32, u32)> {
     let mut pairs =
         facts.iter().enumerate().flat_map(|(i, &a)| facts[..=i].iter().map(move |&b| (a, b)));
     pairs.find(|&(a, b)| !reached.contains(a as usize, b as usize))
-}
-
-/// Clears the bits in a range.
-fn clear(words: &mut [u64], range: std::ops::Range<usize>) {
-    for bit in range {
-        words[bit / 64] &= !(1 << (bit % 64));
-    }
 }

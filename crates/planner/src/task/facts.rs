@@ -42,6 +42,17 @@ impl FactNumbers {
         self.0.range(var.index())
     }
 
+    /// The words of a bit set of facts in which a variable's facts are, each with the bits of these.
+    #[inline]
+    pub fn words(&self, var: VarId) -> impl Iterator<Item = (usize, u64)> {
+        let Range { start, end } = self.range(var);
+        (start / 64..end.div_ceil(64)).map(move |word| {
+            let from = start.saturating_sub(word * 64);
+            let to = (end - word * 64).min(64);
+            (word, (!0 >> (64 - to)) & (!0 << from))
+        })
+    }
+
     /// The values of a variable.
     pub fn values(&self, var: VarId) -> Range<Value> {
         0..self.range(var).len() as Value

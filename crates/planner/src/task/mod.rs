@@ -13,7 +13,7 @@ mod walk;
 
 pub use axioms::{AxiomEvaluator, AxiomScratch};
 pub use facts::FactNumbers;
-pub use mutexes::{FactPairs, Mutexes, ones};
+pub use mutexes::{DeadEnds, FactPairs, Mutexes, ones};
 pub use packing::{StatePacker, WordCondition, WordEffect};
 pub use successors::{SuccessorGenerator, SuccessorStack};
 pub use walk::{AtDeadEnd, RandomWalk};

@@ -4,7 +4,11 @@
 //! ([`crate::reduce`]).
 //! Memory: a bit for each ordered pair of facts.
 
-use super::{Fact, FactNumbers, Task};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{Fact, FactNumbers, Task, Value};
 
 /// A symmetric relation on facts, by their numbers; a fact may be related to itself.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -84,17 +88,67 @@ pub fn ones(words: &[u64]) -> impl Iterator<Item = usize> {
 pub struct Mutexes {
     facts: FactNumbers,
     pairs: FactPairs,
+    dead_ends: Arc<DeadEnds>,
+}
+
+/// The mutex pairs that a reachable state may have: such a state is a dead end.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct DeadEnds {
+    facts: FactNumbers,
+    /// By fact its row, or none.
+    row_of: Vec<Option<u32>>,
+    /// The facts that it makes a dead end with, as bits.
+    rows: Vec<u64>,
+}
+
+impl DeadEnds {
+    fn new(facts: &FactNumbers, pairs: &FactPairs) -> DeadEnds {
+        let mut dead_ends = DeadEnds { facts: facts.clone(), row_of: Vec::new(), rows: Vec::new() };
+        let words = facts.len().div_ceil(64);
+        for fact in 0..facts.len() {
+            // One of the two rows of a pair suffices.
+            let is_first = ones(pairs.row(fact)).next().is_some_and(|other| other < fact);
+            let row = (dead_ends.rows.len() / words.max(1)) as u32;
+            dead_ends.row_of.push(is_first.then_some(row));
+            if is_first {
+                dead_ends.rows.extend_from_slice(pairs.row(fact));
+            }
+        }
+        if dead_ends.rows.is_empty() { DeadEnds::default() } else { dead_ends }
+    }
+
+    /// Whether a state has such a pair.
+    #[inline]
+    pub fn contains(&self, state: &[Value]) -> bool {
+        if self.rows.is_empty() {
+            return false;
+        }
+        let words = self.facts.len().div_ceil(64);
+        let mut bits: SmallVec<[u64; 32]> = SmallVec::from_elem(0, words);
+        self.facts.of_state(state).for_each(|fact| bits[fact / 64] |= 1 << (fact % 64));
+        self.facts.of_state(state).filter_map(|fact| self.row_of[fact]).any(|row| {
+            let row = &self.rows[row as usize * words..][..words];
+            row.iter().zip(&bits).any(|(row, bits)| row & bits != 0)
+        })
+    }
 }
 
 impl Mutexes {
-    /// The mutexes of a task: pairs of numbers of its facts.
+    /// The mutexes of a task: pairs of numbers of its facts, and those of them that reachable states
+    /// may have.
     ///
     /// # Panics
-    /// If the relation is on another number of facts.
-    pub fn new(task: &Task, pairs: FactPairs) -> Mutexes {
+    /// If a relation is on another number of facts.
+    pub fn new(task: &Task, pairs: FactPairs, of_dead_ends: &FactPairs) -> Mutexes {
         let facts = FactNumbers::new(task);
-        assert_eq!(facts.len(), pairs.len());
-        Mutexes { facts, pairs }
+        assert!(facts.len() == pairs.len() && facts.len() == of_dead_ends.len());
+        let dead_ends = Arc::new(DeadEnds::new(&facts, of_dead_ends));
+        Mutexes { facts, pairs, dead_ends }
+    }
+
+    /// The mutex pairs that reachable states may have.
+    pub fn dead_ends(&self) -> &Arc<DeadEnds> {
+        &self.dead_ends
     }
 
     /// Whether nothing but the variables is known.
@@ -177,7 +231,14 @@ mod tests {
         pairs.insert(numbers.of(a), numbers.of(b));
         pairs.insert(numbers.of(b), numbers.of(b));
         pairs.insert(numbers.of(a), numbers.of(Fact::new(VarId(0), 0)));
-        let mutexes = Mutexes::new(&task, pairs);
+        let mut dead = FactPairs::new(numbers.len());
+        dead.insert(numbers.of(a), numbers.of(b));
+        let mutexes = Mutexes::new(&task, pairs, &dead);
+        let mut state = task.initial.clone();
+        for (x, y) in [(0, 0), (1, 0), (1, 1)] {
+            (state[0], state[1]) = (x, y);
+            assert_eq!(mutexes.dead_ends().contains(&state), (x, y) == (1, 0));
+        }
         assert_eq!(mutexes.pairs().collect::<Vec<_>>(), [(a, b)]);
         assert!(mutexes.contains(b, a) && mutexes.contains(b, b) && !mutexes.contains(a, a));
         assert!(mutexes.any_among(&[b]) && mutexes.any_among(&[a, b]));

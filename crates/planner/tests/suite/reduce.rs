@@ -1,9 +1,17 @@
 //! Reductions against exhaustive search on random tasks.
 
-use planner::heuristic::Blind;
+use planner::abstraction::{
+    Abstractions, CartesianConfig, Component, Distance, DistanceScratch, INFINITY, LandmarkConfig,
+    Pattern, PatternLimits, cartesian_abstractions, interesting_patterns, landmark_abstractions,
+    projections_within,
+};
+use planner::heuristic::{
+    Blind, Estimate, EveryState, HMax, Heuristic, LmCut, Stored, StoredConfig,
+};
+use planner::partition::Saturated;
 use planner::reduce::{Direction, ReduceConfig, Reduction, Round, Unreduced, reduce};
 use planner::search::{Config, Outcome, astar};
-use planner::task::{Fact, FactNumbers, Task, Value, VarId};
+use planner::task::{Fact, FactNumbers, Mutexes, Task, Value, VarId};
 use planner::testing::{StateSpace, random_adl_task, random_task};
 use planner::work::Budget;
 
@@ -63,7 +71,14 @@ fn compare(task: &Task, seed: u64) -> [usize; 6] {
         for state in on_plans().filter(|state| task.operator(op).is_applicable(state)) {
             let after = task.successor(state, op);
             let is_useless = seen(&after) == seen(state) || distance_of(&after).is_none();
-            assert!(is_useless, "seed {seed}: {op:?} in {state:?}");
+            let does_the_same = |kept| {
+                let (other, cost) = (task.operator(kept), task.operator(op).cost);
+                let applies = other.cost <= cost && other.is_applicable(state);
+                applies && seen(&task.successor(state, kept)) == seen(&after)
+            };
+            let is_replaced =
+                || smaller.operator_ids().any(|o| does_the_same(reduction.operator(o)));
+            assert!(is_useless || is_replaced(), "seed {seed}: {op:?} in {state:?}");
         }
     }
 
@@ -126,6 +141,97 @@ fn what_is_removed_is_on_no_plan() {
 #[ignore = "takes minutes"]
 fn what_is_removed_is_on_no_plan_of_many_tasks() {
     compare_all(1000..50_000);
+}
+
+fn distances(task: &Task, component: &Component) -> Vec<Distance> {
+    let costs: Vec<Distance> = task.operators.iter().map(|o| o.cost as Distance).collect();
+    let mut label_costs = Vec::new();
+    component.label_costs_of_task(&costs, &mut label_costs);
+    let mut distances = vec![INFINITY; component.num_states()];
+    component.goal_distances(&label_costs, &mut DistanceScratch::new(), &mut distances);
+    distances
+}
+
+/// A random task of which much cannot be reached.
+fn sparse_task(seed: u64) -> Task {
+    let mut task = random_task(seed);
+    task.operators.truncate(4 + seed as usize % 5);
+    task
+}
+
+/// No bound falls where mutexes are known, and what they raise stays admissible for states of plans.
+#[test]
+fn mutexes_raise_distances_of_projections() {
+    let (mut raised, mut compared) = (0, 0);
+    for seed in 0..3000 {
+        let original = if seed % 3 == 0 { random_task(seed) } else { sparse_task(seed) };
+        let reduction = reduced(&original);
+        let task = reduction.task();
+        if task.mutexes.pairs().next().is_none() {
+            continue;
+        }
+        let unaware = Task { mutexes: Mutexes::default(), ..task.clone() };
+        let space = StateSpace::new(task);
+        let vars: Vec<VarId> = (0..task.variables.len()).map(VarId::from).collect();
+        let pairs = vars.iter().flat_map(|&a| vars.iter().map(move |&b| Pattern::new([a, b])));
+        for pattern in pairs.chain([Pattern::new(vars.iter().copied())]) {
+            let [with, without] =
+                [task, &unaware].map(|task| distances(task, &Component::new(task, &pattern)));
+            let component = Component::new(task, &pattern);
+            for (state, distance) in space.reachable() {
+                let rank = component.abstract_state(state) as usize;
+                if task.mutexes.any_among(&facts_of(state)) {
+                    continue;
+                }
+                assert!(with[rank] >= without[rank], "seed {seed}: {pattern} at {state:?}");
+                if let Some(distance) = distance {
+                    assert!(u64::from(with[rank]) <= distance, "seed {seed}: {pattern}, {state:?}");
+                }
+                compared += 1;
+                raised += usize::from(with[rank] > without[rank]);
+            }
+        }
+    }
+    assert!(compared > 1000 && raised > 20, "{raised} of {compared}");
+}
+
+/// Every kind of component, and heuristics on the smaller task.
+#[test]
+fn bounds_with_mutexes_are_admissible_for_states_of_plans() {
+    let mut compared = 0;
+    for seed in 0..1500 {
+        let original = if seed % 3 == 0 { random_task(seed) } else { sparse_task(seed) };
+        let reduction = reduced(&original);
+        let task = reduction.task();
+        if task.mutexes.is_empty() {
+            continue;
+        }
+        let space = StateSpace::new(task);
+        let patterns = interesting_patterns(task, 3, &PatternLimits::default());
+        let mut components = projections_within(task, &patterns, usize::MAX);
+        for states in [3, 20, 1000] {
+            let config = CartesianConfig { states, ..CartesianConfig::default() };
+            components.extend(cartesian_abstractions(task, &config));
+        }
+        components.extend(landmark_abstractions(task, &LandmarkConfig::default()));
+        let all = Abstractions::of(task, components);
+        let mut heuristics: Vec<Box<dyn Heuristic>> = vec![
+            Box::new(HMax::new(task)),
+            Box::new(LmCut::new(task)),
+            Box::new(EveryState::new(Saturated::new(&all))),
+            Box::new(Stored::new(Saturated::new(&all), StoredConfig::default())),
+        ];
+        for (state, distance) in space.reachable() {
+            let Some(distance) = distance else { continue };
+            for (h, heuristic) in heuristics.iter_mut().enumerate() {
+                let value = heuristic.evaluate(state);
+                let is_admissible = value <= Estimate::AtLeast(distance);
+                assert!(is_admissible, "seed {seed}, {h}: {value:?} > {distance} at {state:?}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 5000, "{compared}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Transitions from a set to itself are not stored: when a set is split by a variable, those that
 //! become transitions are found among the operators that change this variable.
+//! Transitions that mutexes exclude are left out ([`crate::abstraction`], `restrictions`).
 //! Distances only grow when sets are split, and only those of sets whose shortest path leads
 //! through the split one; they are brought up to date by Dijkstra's algorithm on these alone
 //! (Seipp, von Allmen and Helmert 2020).
@@ -10,6 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::sets::Sets;
+use crate::abstraction::restrictions::PossibleFacts;
 use crate::task::{Cost, Fact, OpId, Task, Value, VarId};
 use crate::work::{self, Budget, Work};
 
@@ -27,6 +29,7 @@ pub(super) struct Arc {
 pub(super) struct Graph<'t> {
     task: &'t Task,
     costs: &'t [Cost],
+    possible: Option<&'t PossibleFacts>,
     /// By variable the operators that change it.
     changers: Vec<Vec<OpId>>,
     leaving: Vec<Vec<Arc>>,
@@ -43,7 +46,11 @@ pub(super) struct Graph<'t> {
 
 impl<'t> Graph<'t> {
     /// One set, which holds a goal.
-    pub(super) fn new(task: &'t Task, costs: &'t [Cost]) -> Graph<'t> {
+    pub(super) fn new(
+        task: &'t Task,
+        costs: &'t [Cost],
+        possible: Option<&'t PossibleFacts>,
+    ) -> Graph<'t> {
         let mut changers = vec![Vec::new(); task.variables.len()];
         for o in task.operator_ids() {
             for fact in &task.operator(o).eff {
@@ -53,6 +60,7 @@ impl<'t> Graph<'t> {
         Graph {
             task,
             costs,
+            possible,
             changers,
             leaving: vec![Vec::new()],
             entering: vec![Vec::new()],
@@ -104,7 +112,7 @@ impl<'t> Graph<'t> {
             for half in [set, new] {
                 let leads_here = match after {
                     Some(value) => sets.contains(half, Fact::new(var, value)),
-                    None => sets.share_value(arc.other, half, var),
+                    None => sets.share_value(arc.other, half, var, self.possible(arc.op)),
                 };
                 if leads_here {
                     self.add(arc.other, arc.op, half);
@@ -117,9 +125,10 @@ impl<'t> Graph<'t> {
             for half in [set, new] {
                 let leads_away = match operator.pre_on(var) {
                     Some(value) => sets.contains(half, Fact::new(var, value)),
-                    None => {
-                        operator.eff_on(var).is_some() || sets.share_value(half, arc.other, var)
+                    None if operator.eff_on(var).is_some() => {
+                        sets.share_value(half, half, var, self.possible(arc.op))
                     }
+                    None => sets.share_value(half, arc.other, var, self.possible(arc.op)),
                 };
                 if leads_away {
                     self.add(half, arc.op, arc.other);
@@ -176,11 +185,20 @@ impl<'t> Graph<'t> {
                 None => Some(if target == set { new } else { set }),
             };
             let Some(source) = source.filter(|&source| source != target) else { continue };
-            if has(&operator.pre) && has(&operator.eff) {
+            let is_possible = || {
+                let of_all = |facts| sets.has_values_among(source, facts);
+                self.possible(o).is_none_or(of_all)
+            };
+            if has(&operator.pre) && has(&operator.eff) && is_possible() {
                 self.add(source, o, target);
             }
         }
         self.changers[var.index()] = changers;
+    }
+
+    /// The facts that may hold before an operator, if mutexes leave some out.
+    fn possible(&self, op: OpId) -> Option<&'t [u64]> {
+        self.possible.map(|possible| possible.before(op))
     }
 
     fn cost(&self, op: OpId) -> Cost {

@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 
 use super::component::{Component, Groups, Shape};
 use super::landmarks::{Landmark, fact_landmarks};
+use super::restrictions::PossibleFacts;
 use crate::task::{Cost, Fact, OpId, Task};
 use crate::work::{Budget, SECOND, Work};
 use refine::{Limits, Refinement, Subtask};
@@ -63,6 +64,7 @@ pub fn cartesian_abstractions(task: &Task, config: &CartesianConfig) -> Vec<Comp
     }
     let mut budget = Budget::new(config.work);
     let costs: Vec<Cost> = task.operators.iter().map(|o| o.cost).collect();
+    let possible = PossibleFacts::new(task);
     let subtasks = subtasks(task, config, &mut budget);
     let mut components = Vec::new();
     let (mut sets, mut transitions) = (config.states, config.transitions);
@@ -70,7 +72,7 @@ pub fn cartesian_abstractions(task: &Task, config: &CartesianConfig) -> Vec<Comp
         let left = subtasks.len() - done;
         let mut part = budget.part(budget.left() / left as Work);
         let limits = Limits { sets: sets / left, transitions: transitions / left };
-        let mut refinement = Refinement::new(task, &costs, subtask);
+        let mut refinement = Refinement::new(task, &costs, possible.as_ref(), subtask);
         refinement.run(limits, &mut part);
         budget.spend(part.spent());
         sets = sets.saturating_sub(refinement.len());
@@ -144,7 +146,7 @@ mod tests {
             let config = CartesianConfig::default();
             for subtask in subtasks(&task, &config, &mut Budget::unlimited()) {
                 for sets in [3, 10, 100] {
-                    let mut refinement = Refinement::new(&task, &costs, &subtask);
+                    let mut refinement = Refinement::new(&task, &costs, None, &subtask);
                     let limits = Limits { sets, transitions: 100_000 };
                     refinement.run(limits, &mut Budget::unlimited());
                     let kept = refinement.graph.distances.clone();

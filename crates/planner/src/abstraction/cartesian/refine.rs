@@ -2,6 +2,7 @@
 
 use super::graph::{Graph, NEVER};
 use super::sets::{Place, Sets, SplitTree};
+use crate::abstraction::restrictions::PossibleFacts;
 use crate::task::{Cost, Fact, Task, Value, VarId};
 use crate::work::{self, Budget, Work};
 
@@ -40,14 +41,19 @@ pub(super) struct Limits {
 }
 
 impl<'t> Refinement<'t> {
-    pub(super) fn new(task: &'t Task, costs: &'t [Cost], subtask: &'t Subtask) -> Refinement<'t> {
+    pub(super) fn new(
+        task: &'t Task,
+        costs: &'t [Cost],
+        possible: Option<&'t PossibleFacts>,
+        subtask: &'t Subtask,
+    ) -> Refinement<'t> {
         Refinement {
             task,
             subtask,
             sets: Sets::new(task),
             tree: SplitTree::default(),
             places: vec![None],
-            graph: Graph::new(task, costs),
+            graph: Graph::new(task, costs, possible),
             is_over: vec![false],
         }
     }

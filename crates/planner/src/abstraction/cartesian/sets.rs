@@ -30,21 +30,20 @@ impl Sets {
         self.bits[set as usize * self.words + bit / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// Whether two sets have a value of the variable in common.
+    /// Whether two sets have a value of the variable in common that is among some facts.
     #[inline]
-    pub(super) fn share_value(&self, a: u32, b: u32, var: VarId) -> bool {
-        let std::ops::Range { start: first, end } = self.facts.range(var);
+    pub(super) fn share_value(&self, a: u32, b: u32, var: VarId, among: Option<&[u64]>) -> bool {
         let (a, b) = (a as usize * self.words, b as usize * self.words);
-        (first / 64..end.div_ceil(64)).any(|word| {
-            let mut both = self.bits[a + word] & self.bits[b + word];
-            if word == first / 64 {
-                both &= u64::MAX << (first % 64);
-            }
-            if word == end / 64 {
-                both &= (1 << (end % 64)) - 1;
-            }
-            both != 0
+        self.facts.words(var).any(|(word, bits)| {
+            let possible = among.map_or(bits, |among| among[word] & bits);
+            self.bits[a + word] & self.bits[b + word] & possible != 0
         })
+    }
+
+    /// Whether a set has a value among some facts for every variable.
+    pub(super) fn has_values_among(&self, set: u32, facts: &[u64]) -> bool {
+        let vars = (0..self.facts.num_variables()).map(VarId::from);
+        vars.into_iter().all(|var| self.share_value(set, set, var, Some(facts)))
     }
 
     /// The number of values of a variable in a set.
