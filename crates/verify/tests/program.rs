@@ -22,14 +22,14 @@ fn fingerprint(items: &str) -> u64 {
     })
 }
 
-/// Cost 0 and no steps; the initial state, open at cost 0 by the bound that is 0; the end.
-fn proof() -> [u64; 9] {
-    [fingerprint("-1 2\n0\n0 0\n"), 1, 0, 5, 0, 0, 1, 0, 1]
+/// Cost 0 and no steps; no rounds; the initial state, open at cost 0 by the bound that is 0; the end.
+fn proof() -> [u64; 10] {
+    [fingerprint("-1 2\n0\n0 0\n"), 1, 0, 0, 5, 0, 0, 1, 0, 1]
 }
 
 fn certificate(numbers: &[u64]) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
-    file.write_all(b"apportion certificate 1\n").unwrap();
+    file.write_all(b"apportion certificate 2\n").unwrap();
     numbers.iter().for_each(|&number| write(&mut file, number));
     file.finish().unwrap()
 }
@@ -83,7 +83,7 @@ fn a_proof_is_verified_and_a_lie_refused() {
     // The same at cost 1, for which there is no plan of no steps; closed, though it is a goal.
     let mut dearer = proof();
     dearer[1] = 2;
-    let unsolvable = [proof()[0], 0, 5, 0, 0, 0, 0, 1];
+    let unsolvable = [proof()[0], 0, 0, 5, 0, 0, 0, 0, 1];
     let cases: [(&[u64], Option<i32>, &str); 3] = [
         (&proof(), Some(0), "verified optimal: cost 0, 0 steps"),
         (&dearer, Some(1), "refused: certificate, byte"),

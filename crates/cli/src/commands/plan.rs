@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use planner::reduce::{ReduceConfig, Reduction, reduce};
 use planner::search::Outcome;
@@ -86,8 +87,9 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     args.certificate.check(task)?;
 
     run.enter(Phase::Preprocess);
+    let started = Instant::now();
     let reduction = args.reduce(task);
-    run.note(|report| report.set_reduction(&reduction));
+    run.note(|report| report.set_reduction(&reduction, started.elapsed()));
     let (original, task) = (task, reduction.task());
     let mut heuristic = args.heuristic.clone();
     if args.certificate.is_pseudo_boolean() {

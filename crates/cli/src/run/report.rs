@@ -2,6 +2,7 @@
 //! know.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use planner::reduce::{Reduction, ReductionStatistics};
 use planner::search::{Statistics, Stop};
@@ -133,6 +134,7 @@ pub(crate) struct Report {
     pub(crate) operators: Option<usize>,
     /// What h² invariants removed.
     pub(crate) reduction: Option<ReductionStatistics>,
+    pub(crate) reduce_s: f64,
     pub(crate) translate_s: f64,
     pub(crate) preprocess_s: f64,
     pub(crate) search_s: f64,
@@ -171,8 +173,9 @@ impl Report {
     }
 
     /// Takes what a reduction did.
-    pub(crate) fn set_reduction(&mut self, reduction: &Reduction<'_>) {
+    pub(crate) fn set_reduction(&mut self, reduction: &Reduction<'_>, time: Duration) {
         self.reduction = Some(*reduction.statistics());
+        self.reduce_s = time.as_secs_f64();
     }
 
     /// The lines of a log, as Fast Downward words them.
@@ -204,7 +207,8 @@ impl Report {
             writeln!(
                 out,
                 "Removed by h2: {operators_removed} operators, {facts_removed} facts; \
-                 {mutexes} mutex pairs"
+                 {mutexes} mutex pairs; {:.6}s",
+                self.reduce_s
             )?;
         }
         if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {

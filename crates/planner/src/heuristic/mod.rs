@@ -30,6 +30,8 @@ use crate::work::Work;
 ///
 /// Every implementation is admissible: what it says never exceeds the true distance, and it says
 /// [`Estimate::DeadEnd`] only when there is no plan.
+/// For a task with mutexes ([`crate::task::Task::mutexes`]) this holds at the states that are
+/// reachable from the initial state; without, at all assignments.
 /// It need not be consistent; A* reopens.
 pub trait Heuristic {
     /// A search begins at this state, or begins again, for a reason; the state is evaluated next,
