@@ -309,7 +309,7 @@ fn show_state(selection: &Selection) -> Result<ExitCode> {
     let this = std::env::current_exe().context("cannot find the program itself")?;
     let runs = list_runs(&experiment, selection, &this)?;
     let slurm::State { total, solved, unsolved, failed, running, queued, missing, reasons } =
-        slurm::state(&experiment, runs, session)?;
+        slurm::state(&experiment, runs, selection)?;
     say(format_args!("{total:>7} runs"));
     for (number, what) in [
         (solved, "done, solved"),
