@@ -45,7 +45,7 @@ fn check(seed: u64, fast_downward: Option<&FastDownward>, seen: &mut Seen) {
     let (text, optimum) = (raw.text(), raw.optimum());
     let task = sas::read(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
     for (i, (name, mut heuristic)) in heuristics(&task).into_iter().enumerate() {
-        if !seed.is_multiple_of(ALL) && (seed + i as u64) % 7 != 0 {
+        if !seed.is_multiple_of(ALL) && !(seed + i as u64).is_multiple_of(7) {
             continue;
         }
         let certified = certify(&task, &mut *heuristic);
