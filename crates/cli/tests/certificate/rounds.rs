@@ -26,12 +26,12 @@ pub(super) fn reduced(task: &Task) -> Reduction<'_> {
 #[test]
 fn certificates_of_reductions_are_verified() {
     let (mut removed, mut mutexes, mut solved) = (0, 0, 0);
-    for seed in 0..150 {
+    for seed in 0..600 {
         let task = sparse_task(seed);
         let reduction = reduced(&task);
         let optimum = optimum(&task);
         let statistics = reduction.statistics();
-        if statistics.operators_removed == 0 && statistics.mutexes == 0 {
+        if statistics.mutexes == 0 && seed % 10 > 0 {
             continue;
         }
         for (name, mut heuristic) in heuristics(reduction.task()) {
@@ -45,7 +45,7 @@ fn certificates_of_reductions_are_verified() {
         mutexes += usize::from(statistics.mutexes > 0);
         solved += usize::from(optimum.is_some_and(|cost| cost > 0));
     }
-    assert!(removed > 50 && mutexes > 20 && solved > 20, "{removed} {mutexes} {solved}");
+    assert!(removed > 40 && mutexes > 10 && solved > 5, "{removed} {mutexes} {solved}");
 }
 
 /// One variable with so many values; an operator from each value to the next, at cost 1.
