@@ -14,7 +14,7 @@ use planner::search::{Config, Outcome, Search};
 use planner::task::Cost;
 use planner::translate::sas;
 
-const MAGIC: &[u8] = b"apportion certificate 1\n";
+const MAGIC: &[u8] = b"apportion certificate 2\n";
 const TASKS: [&str; 4] = [
     include_str!("../tasks/courier.sas"),
     include_str!("../tasks/dry.sas"),

@@ -177,7 +177,7 @@ fn a_short_file_does_not_keep_it_busy() {
     let (task, mark) = wide(WIDE as usize);
     folder.write("task.sas", task);
     // Forty projections to all variables, and then the state with its end.
-    let mut numbers = vec![mark, 1, 0];
+    let mut numbers = vec![mark, 1, 0, 0];
     for _ in 0..40 {
         numbers.extend([1, WIDE]);
         numbers.extend(0..WIDE);
@@ -197,8 +197,8 @@ fn a_short_file_does_not_keep_it_busy() {
 /// A certificate with many bounds over large tables, which is a small file.
 fn bomb(mark: u64, wide: u64, bounds: u64) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::best());
-    file.write_all(b"apportion certificate 1\n").unwrap();
-    [mark, 1, 0, 1, wide].into_iter().chain(0..wide).for_each(|n| write(&mut file, n));
+    file.write_all(b"apportion certificate 2\n").unwrap();
+    [mark, 1, 0, 0, 1, wide].into_iter().chain(0..wide).for_each(|n| write(&mut file, n));
     for bound in 1..=bounds {
         [4, bound, 1, 1, 1, 0].into_iter().for_each(|n| write(&mut file, n));
         file.write_all(&vec![1; 1 << wide]).unwrap();

@@ -43,6 +43,7 @@ pub(crate) fn example_task() -> Task {
         initial: EXAMPLE_STATE.to_vec(),
         goal: vec![fact(0, 1), fact(1, 1)],
         mutex_groups: Vec::new(),
+        mutexes: Default::default(),
         uses_metric: false,
         objects: vec!["c1".to_string(), "c2".to_string()],
         predicates: vec![symbol("p1", 1), symbol("p2", 1)],
