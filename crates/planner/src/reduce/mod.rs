@@ -51,7 +51,7 @@ pub struct ReduceConfig {
 
 impl Default for ReduceConfig {
     fn default() -> ReduceConfig {
-        ReduceConfig { work: 10 * SECOND, bytes: 1 << 28, keep_rounds: false }
+        ReduceConfig { work: 4 * SECOND, bytes: 1 << 28, keep_rounds: false }
     }
 }
 
