@@ -18,7 +18,7 @@ use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart, parse_path};
 use crate::run::report::Status;
 use crate::run::watch::{Phase, Run};
-use crate::setup::heuristic::HeuristicArgs;
+use crate::setup::heuristic::{HeuristicArgs, Resources};
 use crate::setup::input::TaskArgs;
 
 /// Find an optimal plan
@@ -88,7 +88,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
 
     run.enter(Phase::Preprocess);
     let started = Instant::now();
-    let reduction = args.reduce(task);
+    let reduction = args.reduce(task, &run.resources());
     run.note(|report| report.set_reduction(&reduction, started.elapsed()));
     let (original, task) = (task, reduction.task());
     let mut heuristic = args.heuristic.clone();
@@ -184,13 +184,15 @@ impl Args {
     }
 
     /// Removes what is on no plan; pseudo-Boolean proofs are about the whole task.
-    fn reduce<'t>(&self, task: &'t Task) -> Reduction<'t> {
+    fn reduce<'t>(&self, task: &'t Task, resources: &Resources) -> Reduction<'t> {
         if self.heuristic.options.without().has(Feature::H2) || self.certificate.is_pseudo_boolean()
         {
             return Reduction::left_out(task);
         }
         let keep_rounds = self.certificate.is_wanted();
-        let config = ReduceConfig { keep_rounds, ..ReduceConfig::default() };
+        let usual = ReduceConfig::default();
+        let eighth = resources.beside(task).memory_bytes.map_or(usize::MAX, |bytes| bytes / 8);
+        let config = ReduceConfig { keep_rounds, bytes: usual.bytes.min(eighth), ..usual };
         reduce(task, &config, &mut Budget::unlimited())
     }
 

@@ -71,8 +71,12 @@ fn check(text: &str, optimum: Option<Cost>) {
         assert_eq!(verdict.cost, optimum, "{name}\n{text}");
     }
     // What is written means the same.
-    let again = sas::read(&sas::write(&task)).unwrap();
-    assert_eq!(again.operators, task.operators);
+    let written = sas::write(&task);
+    let again = sas::read(&written).unwrap();
+    assert_eq!(sas::write(&again), written);
+    if task.operators.iter().all(|o| !o.eff.is_empty() || !o.conditional.is_empty()) {
+        assert_eq!(again.operators, task.operators);
+    }
 }
 
 /// Fast Downward refuses operators without effects.
@@ -81,13 +85,16 @@ fn operators_that_change_nothing_are_written_with_an_effect() {
     for (effects, written) in [
         (&["0 0 0 1", "0 0 0 0"][..], "\n0\n1\n0 0 0 0\n1\n"),
         (&[], "\n0\n1\n1 0 0 0 -1 0\n1\n"),
-        (&["1 1 2 1 -1 2"], "\n0\n1\n1 0 0 0 -1 0\n1\n"),
+        (&["1 1 2 1 -1 2"], "\n0\n1\n1 1 2 1 -1 2\n1\n"),
         // It changes something: what is before it does.
         (&["1 0 0 1 -1 1", "1 1 0 1 -1 0"], "\n0\n2\n1 0 0 1 -1 1\n1 1 0 1 -1 0\n1\n"),
     ] {
         let read = sas::read(&task(&[("act", effects, 1)])).unwrap();
         let text = sas::write(&read);
         assert!(text.contains(&format!("begin_operator\nact{written}end_operator")), "{text}");
-        assert_eq!(sas::read(&text).unwrap().operators, read.operators);
+        // An effect with a void condition stays, so what is written is read as the same text.
+        let again = sas::read(&text).unwrap();
+        assert_eq!(sas::write(&again), text);
+        assert!(!read.operators[0].eff.is_empty() || again.operators[0].eff.is_empty());
     }
 }

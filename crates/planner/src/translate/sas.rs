@@ -361,10 +361,11 @@ impl<'a> Reader<'a> {
         }
         self.keyword("end_operator")?;
         let pre = self.conjunction(pre)?;
-        // The first effect on a variable changes nothing if it gives the value that is there anyway.
+        // The first effect on a variable changes nothing if it gives the value that is there anyway; one
+        // with a condition is kept, as the translation keeps it.
         let mut changed = FxHashSet::default();
         effects.retain(|ConditionalEffect { condition, fact }| {
-            let is_there = condition.contains(fact) || pre.binary_search(fact).is_ok();
+            let is_there = condition.is_empty() && pre.binary_search(fact).is_ok();
             let counts = !is_there || changed.contains(&fact.var);
             if counts {
                 changed.insert(fact.var);
