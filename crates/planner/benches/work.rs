@@ -99,7 +99,7 @@ fn measure(name: &str, task: &Task) {
     let mut stored = Stored::new(Saturated::new(&abstractions), StoredConfig::default());
     let deadline = Some(Instant::now() + std::time::Duration::from_secs(2));
     let limits = Limits { deadline, ..Limits::default() };
-    let result = astar(task, &mut stored, Config { limits, progress: None });
+    let result = astar(task, &mut stored, Config { limits, ..Config::default() });
     show("search", stored.work().unwrap_or(0), result.statistics.time.as_secs_f64());
 }
 

@@ -96,5 +96,6 @@ pub mod engine;
 pub mod plan;
 pub mod search;
 pub mod strategy;
+pub mod symmetry;
 
 pub mod testing;

@@ -10,6 +10,7 @@ mod components;
 mod rounds;
 mod states;
 mod stream;
+mod symmetries;
 mod task;
 
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ use bounds::Bound;
 use components::Declared;
 use states::States;
 use stream::Numbers;
+use symmetries::Symmetries;
 use task::Task;
 
 /// What a certificate proves of a task.
@@ -37,6 +39,8 @@ pub struct Verdict {
     pub closed: usize,
     /// How many bounds were checked.
     pub bounds: usize,
+    /// How many generators of symmetries were checked.
+    pub generators: usize,
 }
 
 /// Why a certificate proves nothing, and where.
@@ -69,6 +73,7 @@ pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
         verdict,
         components: Vec::new(),
         bounds: HashMap::new(),
+        symmetries: Symmetries::default(),
         listed: 0,
         states: States::new(&task),
         g: Vec::new(),
@@ -93,6 +98,7 @@ struct Checker<'t> {
     verdict: Verdict,
     components: Vec<Declared>,
     bounds: HashMap<u64, Bound>,
+    symmetries: Symmetries,
     /// How many states were listed, some of them perhaps several times.
     listed: u64,
     states: States,
@@ -175,7 +181,16 @@ impl Checker<'_> {
                     let (g, status) = (input.number()?, input.number()?);
                     self.list(&child, g, status)?;
                 }
-                step => self.read_step(step - 6, &mut values, &mut child)?,
+                6 => {
+                    let number = self.verdict.generators;
+                    let read = match task.excluded.is_empty() {
+                        true => self.symmetries.read(task, input),
+                        false => Err("after rounds".to_string()),
+                    };
+                    read.map_err(|what| format!("generator {number}: {what}"))?;
+                    self.verdict.generators += 1;
+                }
+                step => self.read_step(step - 7, &mut values, &mut child)?,
             }
         }
         if self.input.number()? != self.listed {
@@ -184,7 +199,8 @@ impl Checker<'_> {
         self.input.end()
     }
 
-    /// A state that differs from a listed one by an operator's effects.
+    /// A state that differs from a listed one by an operator's effects, or the one that the walk
+    /// from there leads to.
     fn read_step(&mut self, op: u64, values: &mut [u32], child: &mut [u32]) -> Result<(), String> {
         let task = self.task;
         let op = usize::try_from(op).ok().filter(|&op| op < task.operators.len());
@@ -199,6 +215,7 @@ impl Checker<'_> {
         task.derive(values);
         child.copy_from_slice(values);
         task.apply(op, values, child);
+        self.symmetries.walk(child);
         let code = self.input.number()?;
         let excess = if code & 1 == 1 { self.input.number()? } else { 0 };
         let g = (self.g[self.parent] + task.operators[op].cost).saturating_add(excess);
@@ -254,11 +271,14 @@ impl Checker<'_> {
                 }
                 child.copy_from_slice(&values);
                 task.apply(op, &values, &mut child);
-                let wrong = match self.states.find(&child) {
+                let cost = g[state] + task.operators[op].cost;
+                let mut found = self.states.find(&child);
+                if found.is_none_or(|next| g[next] > cost) && self.symmetries.walk(&mut child) {
+                    found = self.states.find(&child).or(found);
+                }
+                let wrong = match found {
                     None => "is not listed",
-                    Some(next) if g[next] > g[state] + task.operators[op].cost => {
-                        "is listed at a higher cost"
-                    }
+                    Some(next) if g[next] > cost => "is listed at a higher cost",
                     Some(_) => continue,
                 };
                 return Err((state, format!("its successor by operator {op} {wrong}")));

@@ -95,13 +95,17 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     if args.certificate.is_pseudo_boolean() {
         heuristic.use_projections();
     }
+    let mut without = heuristic.options.without();
+    if args.certificate.is_pseudo_boolean() {
+        without.leave_out(Feature::Symmetries);
+    }
     let resources = run.resources();
     let config = Config {
         limits: run.limits(),
         memory_bytes: resources.beside(task).memory_bytes,
         bound: heuristic.build(task, &resources, &mut |note| run.remark(note))?,
         components: heuristic.options.among.components.clone(),
-        without: heuristic.options.without(),
+        without,
     };
     let events = |event: Event<'_>| match event {
         Event::Preparing => {}

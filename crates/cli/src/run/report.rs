@@ -227,6 +227,10 @@ impl Report {
             let until_last_jump = search.expanded_until_last_jump;
             writeln!(out, "Expanded until last jump: {until_last_jump} state(s).")?;
             writeln!(out, "Number of registered states: {}", search.registered)?;
+            if search.generators > 0 {
+                writeln!(out, "Symmetry generators: {}", search.generators)?;
+                writeln!(out, "Successors replaced by symmetric ones: {}", search.merged)?;
+            }
             writeln!(out, "Search time: {:.6}s", self.search_s)?;
         }
         if heuristic.patterns > 0 {

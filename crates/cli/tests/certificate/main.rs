@@ -8,6 +8,7 @@ mod mutations;
 mod planted;
 mod pseudo_boolean;
 mod rounds;
+mod symmetries;
 
 use std::io::Write;
 
@@ -16,7 +17,7 @@ use flate2::write::GzEncoder;
 use planner::certificate::CertificateStatistics;
 use planner::heuristic::Heuristic;
 use planner::reduce::Reduction;
-use planner::search::{Config, Outcome, Search};
+use planner::search::{Config, Outcome, Pruning, Search};
 use planner::task::{Cost, OpId, Task, Variable};
 use planner::testing::StateSpace;
 use planner::translate::sas;
@@ -39,7 +40,16 @@ fn certify_reduced<H: Heuristic + ?Sized>(
     reduction: &Reduction<'_>,
     heuristic: &mut H,
 ) -> Certified {
-    let mut search = Search::new(reduction.task(), heuristic, Config::default());
+    certify_with(reduction, heuristic, Pruning::default())
+}
+
+fn certify_with<H: Heuristic + ?Sized>(
+    reduction: &Reduction<'_>,
+    heuristic: &mut H,
+    pruning: Pruning,
+) -> Certified {
+    let config = Config { pruning, ..Config::default() };
+    let mut search = Search::new(reduction.task(), heuristic, config);
     let outcome = search.run();
     let restarts = search.statistics().restarts;
     let mut bytes = Vec::new();

@@ -25,7 +25,7 @@ struct Sample {
 }
 
 /// Where the numbers begin, after the first line.
-const HEADER: usize = b"apportion certificate 2\n".len();
+pub(super) const HEADER: usize = b"apportion certificate 2\n".len();
 
 fn samples() -> Vec<Sample> {
     let mut samples = Vec::new();

@@ -18,6 +18,7 @@ use crate::abstraction::{Component, ComponentShape, Distance, INFINITY, Pattern}
 use crate::fnv::Fnv;
 use crate::plan::Plan;
 use crate::reduce::{Direction, Reduction};
+use crate::symmetry::Generator;
 use crate::task::{Cost, OpId, Task, Value, VarId};
 use original::Original;
 
@@ -89,7 +90,8 @@ const CARTESIAN: u64 = 2;
 const FACTS: u64 = 3;
 const BOUND: u64 = 4;
 const STATE: u64 = 5;
-const STEP: u64 = 6;
+const GENERATOR: u64 = 6;
+const STEP: u64 = 7;
 
 const BUFFER: usize = 1 << 16;
 
@@ -259,8 +261,21 @@ impl<'w> Certificate<'w> {
         }
     }
 
+    /// Writes a generator of symmetries of a task that was not reduced; steps from now on end where
+    /// the walk does.
+    pub(crate) fn generator(&mut self, generator: &Generator) {
+        self.number(GENERATOR);
+        self.number(generator.moves().len() as u64);
+        for m in generator.moves() {
+            self.number(m.from.0.into());
+            self.number(m.to.0.into());
+            m.values.iter().for_each(|&value| self.number(value.into()));
+        }
+    }
+
     /// Lists a state by the operator that leads to it from the listed state of number `parent`,
-    /// with what it costs more than through that one.
+    /// with what it costs more than through that one. If there are generators, it is the state that
+    /// the walk from there ends at.
     pub(crate) fn step(&mut self, op: OpId, parent: u32, excess: Cost, why: Option<BoundId>) {
         self.number(STEP + u64::from(self.original.operator(op).0));
         let change = u64::from(parent.abs_diff(self.parent));

@@ -16,17 +16,19 @@ use std::time::Instant;
 use super::limits::{MAX_INTERVAL, Ticker};
 use super::nodes::SearchNodes;
 use super::open_list::OpenList;
+use super::orbit::Orbits;
 use super::progression::Progression;
 use super::registry::{StateId, StateRegistry, hash_words};
-use super::{Config, Outcome, SearchResult, Statistics, Stop};
+use super::{Config, Outcome, Pruning, SearchResult, Statistics, Stop};
 use crate::engine::{Bounds, Engine, Progress};
 use crate::heuristic::{Estimate, Heuristic, Verdict, Visit, Why};
 use crate::plan::Plan;
+use crate::symmetry::{least_work, symmetries};
 use crate::task::{
     Cost, OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task, Value, WordCondition,
     WordEffect,
 };
-use crate::work::{self, Budget, Work};
+use crate::work::{self, Budget, SECOND, Work};
 
 /// Searches for an optimal plan.
 pub fn astar<H>(task: &Task, heuristic: &mut H, config: Config) -> SearchResult
@@ -92,6 +94,11 @@ pub struct Search<'t, H> {
     pub(super) progression: Option<Progression>,
     goal: Vec<WordCondition>,
 
+    /// Symmetries, once they have been looked for and found.
+    pub(super) orbits: Option<Orbits>,
+    /// They are looked for when so many states have been evaluated.
+    look_for_symmetries_at: u64,
+
     pub(super) registry: StateRegistry,
     pub(super) nodes: SearchNodes,
     open: OpenList,
@@ -117,6 +124,14 @@ pub(super) struct Batch {
     pub(super) hashes: Vec<u64>,
 }
 
+/// Symmetries are not looked for before so many states have been evaluated, …
+const STATES_BEFORE_SYMMETRIES: u64 = 1000;
+/// … nor before the search has worked so often as much as a look at the whole task takes.
+const WORK_BEFORE_SYMMETRIES: Work = 1;
+/// How often as much they may take, and what they may take in any case.
+const SYMMETRIES_WORK: Work = 50;
+const SYMMETRIES_LEAST_WORK: Work = SECOND / 10;
+
 const INITIAL: StateId = StateId(0);
 
 /// Who shows what A* shows.
@@ -134,6 +149,12 @@ impl<'t, H: Heuristic> Search<'t, H> {
             let last_effect = effects.len() as u32;
             operators.push(PackedOperator { cost: operator.cost, first_effect, last_effect });
         }
+        let before = WORK_BEFORE_SYMMETRIES * least_work(task) / work::STATE;
+        let look_for_symmetries_at = match config.pruning {
+            Pruning { symmetries: false, .. } => u64::MAX,
+            Pruning { from: Some(states), .. } => states,
+            _ => before.max(STATES_BEFORE_SYMMETRIES),
+        };
         Search {
             task,
             heuristic,
@@ -145,6 +166,8 @@ impl<'t, H: Heuristic> Search<'t, H> {
             effects,
             progression: Progression::new(task, &packer),
             goal: packer.conditions(&task.goal),
+            orbits: None,
+            look_for_symmetries_at,
             registry: StateRegistry::new(packer.words(), packer.key_words()),
             nodes: SearchNodes::new(),
             open: OpenList::new(),
@@ -222,9 +245,12 @@ impl<'t, H: Heuristic> Search<'t, H> {
             self.nodes.close(id);
             self.statistics.expanded += 1;
             if self.goal.iter().all(|condition| condition.holds(&self.batch.parent)) {
-                let operators = self.nodes.path_to(id, INITIAL);
+                let operators = self.path_to(id);
                 bounds.offer(Plan { operators, cost: self.nodes.g(id) }, NAME);
                 return Ok(Progress::Finished);
+            }
+            if self.statistics.evaluated >= self.look_for_symmetries_at {
+                self.look_for_symmetries();
             }
             self.expand(id)?;
         }
@@ -251,6 +277,29 @@ impl<'t, H: Heuristic> Search<'t, H> {
             self.open(h, h, INITIAL);
         }
         Ok(())
+    }
+
+    /// Looks for symmetries; from now on, successors are replaced by members of their orbits.
+    #[cold]
+    fn look_for_symmetries(&mut self) {
+        self.look_for_symmetries_at = u64::MAX;
+        let work = SYMMETRIES_WORK * least_work(self.task);
+        let found = symmetries(self.task, &mut Budget::new(work.max(SYMMETRIES_LEAST_WORK)));
+        self.orbits = Orbits::new(self.task, found);
+        self.statistics.generators = self.orbits.as_ref().map_or(0, |o| o.generators().len());
+    }
+
+    /// The operators that lead from the initial state to a state, or to one of its orbit.
+    fn path_to(&mut self, id: StateId) -> Vec<OpId> {
+        let path = self.nodes.path_to(id, INITIAL);
+        match self.orbits.take() {
+            None => path.into_iter().map(|(op, _)| op).collect(),
+            Some(mut orbits) => {
+                let plan = orbits.rebuild(self, INITIAL, &path);
+                self.orbits = Some(orbits);
+                plan
+            }
+        }
     }
 
     /// Requests the state that is probably expanded next, while this one is being expanded.
@@ -322,7 +371,7 @@ impl<'t, H: Heuristic> Search<'t, H> {
                 self.reach_again(id, parent, op, child_g);
                 continue;
             }
-            if self.derive(id, op, child, &mut batch.values, &mut batch.derived) {
+            if self.complete(id, op, child, &mut batch.values, &mut batch.derived) {
                 result = self.reach_first(id, parent, op, child_g, &batch.values);
                 if result.is_err() {
                     break;
@@ -346,10 +395,10 @@ impl<'t, H: Heuristic> Search<'t, H> {
         result
     }
 
-    /// Where effects are conditional or variables derived, finds the values of a new successor, and
-    /// completes it in the registry; whether that is so.
+    /// Where the values of a new successor may differ from its parent's in more than the operator's
+    /// effects, finds them and completes the state in the registry; whether that is so.
     #[inline]
-    pub(super) fn derive(
+    pub(super) fn complete(
         &mut self,
         id: StateId,
         op: OpId,
@@ -357,9 +406,15 @@ impl<'t, H: Heuristic> Search<'t, H> {
         values: &mut [Value],
         derived: &mut [u32],
     ) -> bool {
-        let Some(progression) = &mut self.progression else { return false };
+        if self.progression.is_none() && self.orbits.is_none() {
+            return false;
+        }
         self.packer.unpack(child, values);
-        if progression.derive(op, values) {
+        // Symmetries permute derived variables, too.
+        let may_be_moved = self.orbits.is_some();
+        if let Some(progression) = &mut self.progression
+            && progression.derive(op, may_be_moved, values)
+        {
             self.packer.pack(values, derived);
             self.registry.complete(id, derived);
         }
@@ -378,13 +433,9 @@ impl<'t, H: Heuristic> Search<'t, H> {
             let start = batch.words.len();
             batch.words.extend_from_slice(&batch.parent);
             let child = &mut batch.words[start..];
-            let operator = self.operators[op.index()];
-            let range = operator.first_effect as usize..operator.last_effect as usize;
-            for effect in &self.effects[range] {
-                effect.apply(child);
-            }
-            if let Some(progression) = &mut self.progression {
-                progression.apply(op, &batch.parent, child);
+            self.apply(op, &batch.parent, child);
+            if let Some(orbits) = &mut self.orbits {
+                self.statistics.merged += u64::from(orbits.walk(&self.packer, child));
             }
             let hash = hash_words(&child[..self.packer.key_words()]);
             self.registry.prefetch_slot(hash);
@@ -392,6 +443,19 @@ impl<'t, H: Heuristic> Search<'t, H> {
         }
         for &hash in &batch.hashes {
             self.registry.prefetch_match(hash);
+        }
+    }
+
+    /// Gives a copy of a packed state the effects of an operator.
+    #[inline]
+    pub(super) fn apply(&self, op: OpId, parent: &[u32], child: &mut [u32]) {
+        let operator = self.operators[op.index()];
+        let range = operator.first_effect as usize..operator.last_effect as usize;
+        for effect in &self.effects[range] {
+            effect.apply(child);
+        }
+        if let Some(progression) = &self.progression {
+            progression.apply(op, parent, child);
         }
     }
 

@@ -7,6 +7,11 @@
 //! nothing else justifies the state, the search goes on there: it is closed, and so on.
 //! So a certificate can be completed whatever the heuristic was, given time and memory.
 //!
+//! Where symmetries were switched on while the search ran, some states are listed under which the
+//! verifier would look in vain: it tries a successor itself and the state that the walk leads to.
+//! So does this, before it adds a state; and a state that is not at the end of the walk from its
+//! parent's successor is listed by its values.
+//!
 //! Needed are only states that can be reached through closed ones; which these are is found out
 //! first if that is cheaper than to list all.
 //! States are listed in the order of their ids; beside the search's memory, which its open list has
@@ -15,12 +20,12 @@
 use std::io::{self, Write};
 
 use super::astar::Search;
-use super::registry::StateId;
+use super::registry::{StateId, hash_words};
 use super::{Outcome, Stop};
 use crate::certificate::{BoundId, Certificate, CertificateStatistics};
 use crate::heuristic::{Estimate, Heuristic};
 use crate::reduce::Reduction;
-use crate::task::Cost;
+use crate::task::{Cost, OpId};
 
 /// Why there is no certificate.
 #[derive(Debug)]
@@ -76,6 +81,10 @@ impl<H: Heuristic> Search<'_, H> {
             at: 0,
             again: Vec::new(),
         };
+        if let Some(orbits) = &self.orbits {
+            let generators = orbits.generators().iter();
+            generators.for_each(|generator| listing.certificate.generator(generator));
+        }
         let statistics = self.statistics.clone();
         let listed = self.mark_needed(&mut listing).and_then(|()| self.list_all(&mut listing));
         self.statistics = statistics;
@@ -152,7 +161,8 @@ impl<H: Heuristic> Search<'_, H> {
         }
         let (parent, op) = self.nodes.parent(id);
         let number = listing.numbers[parent.0 as usize];
-        if again || id.0 == 0 || number >= NEEDED {
+        let by_values = again || id.0 == 0 || number >= NEEDED || !self.is_step(parent, op, id);
+        if by_values {
             self.packer.unpack(self.registry.state(id), &mut self.batch.values);
             listing.certificate.state(&self.batch.values, g, why);
         } else {
@@ -205,7 +215,14 @@ impl<H: Heuristic> Search<'_, H> {
         let mut result = Ok(());
         for (i, &op) in batch.operators.iter().enumerate() {
             let child = &batch.words[i * words..(i + 1) * words];
-            let Some((id, new)) = self.registry.insert(batch.hashes[i], child) else {
+            let known = self.stored_before_symmetries(
+                (&batch.parent, op),
+                (batch.hashes[i], child),
+                &mut batch.derived,
+            );
+            let found = known.map(|id| (id, false));
+            let Some((id, new)) = found.or_else(|| self.registry.insert(batch.hashes[i], child))
+            else {
                 result = Err(Stop::OutOfMemory);
                 break;
             };
@@ -213,7 +230,7 @@ impl<H: Heuristic> Search<'_, H> {
             if new {
                 self.nodes.push(id);
                 listing.numbers.push(NEEDED);
-                self.derive(id, op, child, &mut batch.values, &mut batch.derived);
+                self.complete(id, op, child, &mut batch.values, &mut batch.derived);
                 self.nodes.open(id, parent, op, g);
                 continue;
             }
@@ -231,6 +248,37 @@ impl<H: Heuristic> Search<'_, H> {
         }
         self.batch = batch;
         result
+    }
+
+    /// Whether applying an operator to a state, and the walk, lead to another state.
+    fn is_step(&mut self, parent: StateId, op: OpId, id: StateId) -> bool {
+        let Some(mut orbits) = self.orbits.take() else { return true };
+        let parent = self.registry.state(parent);
+        let mut child = std::mem::take(&mut self.batch.derived);
+        child.copy_from_slice(parent);
+        self.apply(op, parent, &mut child);
+        orbits.walk(&self.packer, &mut child);
+        let key = self.packer.key_words();
+        let is_step = child[..key] == self.registry.state(id)[..key];
+        self.batch.derived = child;
+        self.orbits = Some(orbits);
+        is_step
+    }
+
+    /// The successor of the state in the batch, if it is registered and what the walk makes of it is
+    /// not.
+    fn stored_before_symmetries(
+        &self,
+        (parent, op): (&[u32], OpId),
+        (hash, walked): (u64, &[u32]),
+        successor: &mut [u32],
+    ) -> Option<StateId> {
+        if self.orbits.is_none() || self.registry.find(hash, walked).is_some() {
+            return None;
+        }
+        successor.copy_from_slice(parent);
+        self.apply(op, parent, successor);
+        self.registry.find(hash_words(&successor[..self.packer.key_words()]), successor)
     }
 
     fn look_at_limits(&mut self) -> Result<(), Stop> {

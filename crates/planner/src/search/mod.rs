@@ -9,6 +9,7 @@ mod chunks;
 mod limits;
 mod nodes;
 mod open_list;
+mod orbit;
 mod progression;
 mod registry;
 
@@ -36,6 +37,17 @@ pub struct Config<'a> {
     pub limits: Limits<'a>,
     /// Called with the statistics so far, about every millisecond.
     pub progress: Option<OnProgress<'a>>,
+    /// What need not be searched.
+    pub pruning: Pruning,
+}
+
+/// Ways to search less without losing the optimum; the default has none.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Pruning {
+    /// Store one state for many that symmetries map to each other.
+    pub symmetries: bool,
+    /// Begin when so many states have been evaluated, not when the search has taken long enough.
+    pub from: Option<u64>,
 }
 
 /// What a search found.
@@ -73,6 +85,12 @@ pub struct Statistics {
     pub reopened: u64,
     /// States that the heuristic recognised as dead ends.
     pub dead_ends: u64,
+    /// Generators of symmetries that are used.
+    #[serde(rename = "symmetry_generators")]
+    pub generators: usize,
+    /// Successors that a symmetry replaced by another state.
+    #[serde(rename = "symmetric_successors")]
+    pub merged: u64,
     /// Distinct states.
     pub registered: u64,
     /// Bytes held by registry, nodes and open list.

@@ -135,12 +135,12 @@ impl SearchNodes {
         (StateId(node[PARENT]), OpId(node[OPERATOR] & OPERATOR_BITS))
     }
 
-    /// The operators that lead from the initial state to this one.
-    pub(super) fn path_to(&self, mut id: StateId, initial: StateId) -> Vec<OpId> {
+    /// The operators that lead from the initial state to this one, each with the state behind it.
+    pub(super) fn path_to(&self, mut id: StateId, initial: StateId) -> Vec<(OpId, StateId)> {
         let mut path = Vec::new();
         while id != initial {
             let node = self.node(id);
-            path.push(OpId(node[OPERATOR] & OPERATOR_BITS));
+            path.push((OpId(node[OPERATOR] & OPERATOR_BITS), id));
             id = StateId(node[PARENT]);
         }
         path.reverse();

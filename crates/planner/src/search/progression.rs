@@ -67,9 +67,10 @@ impl Progression {
     }
 
     /// Evaluates the axioms in the successor by an operator, whose derived variables have the
-    /// values of its parent; false if they keep them for certain.
-    pub(super) fn derive(&mut self, op: OpId, values: &mut [Value]) -> bool {
-        let derives = self.derives[op.index()];
+    /// values of its parent; false if they keep them for certain, unless something else may have
+    /// changed, too.
+    pub(super) fn derive(&mut self, op: OpId, more: bool, values: &mut [Value]) -> bool {
+        let derives = self.derives[op.index()] || (more && !self.axioms.is_empty());
         if derives {
             self.axioms.evaluate(values, &mut self.scratch);
         }

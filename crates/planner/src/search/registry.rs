@@ -125,6 +125,21 @@ impl StateRegistry {
         self.states.record_mut(id.0)[key_words..].copy_from_slice(&words[key_words..]);
     }
 
+    /// Finds a state by its key; `hash` is [`hash_words`] of the key.
+    pub fn find(&self, hash: u64, words: &[u32]) -> Option<StateId> {
+        let mut at = self.line_of(hash);
+        let key = &words[..self.key_words];
+        loop {
+            let line = &self.lines[at];
+            let is_it = |id: &u32| &self.states.record(*id)[..self.key_words] == key;
+            let found = line.candidates(tag_of(hash)).find(is_it);
+            if found.is_some() || (line.len as usize) < SLOTS {
+                return found.map(StateId);
+            }
+            at = if at + 1 == self.lines.len() { 0 } else { at + 1 };
+        }
+    }
+
     /// Finds a state by its key or adds it; `hash` is [`hash_words`] of the key.
     /// Returns its id and whether it is new, or `None` when there are no ids left.
     #[inline]
@@ -242,6 +257,8 @@ mod tests {
             let expected = *map.entry(words).or_insert(next);
             let hash = hash_words(&words);
             registry.prefetch_match(hash);
+            let known = (expected < next).then_some(StateId(expected));
+            assert_eq!(registry.find(hash, &words), known);
             let (id, new) = registry.insert(hash, &words).unwrap();
             assert_eq!((id.0, new), (expected, expected == next));
             assert_eq!(registry.state(id), words);

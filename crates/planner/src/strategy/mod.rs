@@ -46,7 +46,7 @@ use std::io::Write;
 use crate::certificate::CertificateStatistics;
 use crate::heuristic::Heuristic;
 use crate::reduce::Reduction;
-use crate::search::{self, CertifyError, Limits, Outcome, Search, Statistics};
+use crate::search::{self, CertifyError, Limits, Outcome, Pruning, Search, Statistics};
 use crate::task::Task;
 use turns::take_turns;
 
@@ -100,12 +100,14 @@ pub fn solve<'t>(
     let note = &mut |text: String| events(Event::Note(&text));
     let bound = bound.unwrap_or_else(|| {
         let memory = MemoryPlan::new(memory_bytes);
-        usual_bound(task, components.as_deref(), memory, without, note)
+        usual_bound(task, components.as_deref(), memory, without.clone(), note)
     });
 
     events(Event::Searching);
     let progress: search::OnProgress<'t> = Box::new(|statistics| events(Event::Search(statistics)));
-    let mut astar = Search::new(task, bound, search::Config { limits, progress: Some(progress) });
+    let pruning = Pruning { symmetries: !without.has(Feature::Symmetries), from: None };
+    let config = search::Config { limits, progress: Some(progress), pruning };
+    let mut astar = Search::new(task, bound, config);
     let mut bounds = Bounds::new();
     let stopped = take_turns(&mut [&mut astar], &mut bounds, &mut |_, _| {});
 

@@ -1,4 +1,5 @@
-//! Parts of the planner that can be left out, for experiments that ask what each is worth.
+//! Parts of the planner that can be left out, for experiments that ask what each is worth, and for
+//! proofs that have no words for them.
 
 /// A part that can be left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,11 +28,13 @@ pub enum Feature {
     Ocp,
     /// The choice among partitioners by their gain; without it they take turns.
     Policy,
+    /// Symmetries: one stored state for many.
+    Symmetries,
 }
 
 impl Feature {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Feature); 12] = [
+    pub const ALL: [(&'static str, Feature); 13] = [
         ("h2", Feature::H2),
         ("growth", Feature::Growth),
         ("larger-patterns", Feature::LargerPatterns),
@@ -44,6 +47,7 @@ impl Feature {
         ("learned-rule", Feature::LearnedRule),
         ("ocp", Feature::Ocp),
         ("policy", Feature::Policy),
+        ("symmetries", Feature::Symmetries),
     ];
 }
 
@@ -65,6 +69,11 @@ impl Without {
     /// Nothing is left out.
     pub fn nothing() -> Without {
         Without::default()
+    }
+
+    /// Leaves out one part more.
+    pub fn leave_out(&mut self, feature: Feature) {
+        self.0.push(feature);
     }
 
     /// Whether this part is left out.

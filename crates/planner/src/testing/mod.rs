@@ -9,8 +9,10 @@
 use std::path::{Path, PathBuf};
 
 mod adl;
+mod symmetric;
 
 pub use adl::{random_adl, random_adl_task};
+pub use symmetric::random_symmetric_task;
 
 use rustc_hash::FxHashMap;
 

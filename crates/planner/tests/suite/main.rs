@@ -15,6 +15,7 @@ mod partitionings;
 mod pddl_errors;
 mod permuted;
 mod projections;
+mod pruning;
 mod reduce;
 mod scorpion;
 mod scorpion_ocp;

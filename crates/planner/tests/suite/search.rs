@@ -14,7 +14,7 @@ use planner::testing::{StateSpace, random_task, rng};
 use rand::RngExt;
 
 /// Any admissible values: a random share of the exact distance of each state.
-struct RandomShare<'a> {
+pub(crate) struct RandomShare<'a> {
     space: &'a StateSpace,
     shares: Vec<u64>,
     revision: u64,
@@ -23,7 +23,7 @@ struct RandomShare<'a> {
 }
 
 impl<'a> RandomShare<'a> {
-    fn new(space: &'a StateSpace, seed: u64, improves: bool) -> RandomShare<'a> {
+    pub(crate) fn new(space: &'a StateSpace, seed: u64, improves: bool) -> RandomShare<'a> {
         let mut rng = rng(seed);
         let shares = space.states.iter().map(|_| rng.random_range(0..=100)).collect();
         RandomShare { space, shares, revision: 0, improves }
@@ -50,7 +50,7 @@ impl Heuristic for RandomShare<'_> {
     }
 }
 
-fn cost(result: &SearchResult) -> Option<Cost> {
+pub(crate) fn cost(result: &SearchResult) -> Option<Cost> {
     match &result.outcome {
         Outcome::Solved(plan) => Some(plan.cost),
         Outcome::Unsolvable => None,

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::{BOUND, CARTESIAN, END, FACTS, MAGIC, PROJECTION, STATE, STEP};
+use super::super::{BOUND, CARTESIAN, END, FACTS, GENERATOR, MAGIC, PROJECTION, STATE, STEP};
 use super::ExportError;
 use crate::task::{Cost, OpId, Task, Value};
 
@@ -97,6 +97,7 @@ impl Argument {
                     return Err(ExportError::Unsupported("Cartesian components".into()));
                 }
                 FACTS => return Err(ExportError::Unsupported("tables over facts".into())),
+                GENERATOR => return Err(ExportError::Unsupported("symmetries".into())),
                 BOUND => {
                     let number = input.next();
                     let (scale, divisor, parts) = (input.next(), input.next(), input.next());

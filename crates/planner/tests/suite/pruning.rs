@@ -1,0 +1,185 @@
+//! What is not searched: symmetries never lose the optimum, whatever the heuristic does.
+
+use planner::abstraction::{Abstractions, PatternLimits, interesting_patterns};
+use planner::heuristic::{Blind, HMax, Heuristic, LmCut, ScheduleConfig, Stored, StoredConfig};
+use planner::partition::Saturated;
+use planner::search::{Config, Outcome, Pruning, Statistics, astar};
+use planner::symmetry::{Generator, symmetries};
+use planner::task::{Cost, Task, Value};
+use planner::testing::{StateSpace, random_adl_task, random_symmetric_task, random_task};
+use planner::work::Budget;
+use rustc_hash::FxHashMap;
+
+use crate::search::{RandomShare, cost};
+
+/// Tasks with symmetries and others; large ones are left out.
+fn tasks(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Task)> {
+    let task = |seed| match seed % 10 {
+        0 => random_adl_task(seed),
+        1 => random_task(seed),
+        _ => random_symmetric_task(seed),
+    };
+    let is_small = |task: &Task| {
+        let given = task.variables.iter().filter(|v| v.derived.is_none());
+        given.map(|v| v.domain_size()).product::<usize>() <= 900
+    };
+    seeds.map(move |seed| (seed, task(seed))).filter(move |(_, task)| is_small(task))
+}
+
+fn optimum(task: &Task, space: &StateSpace) -> Option<Cost> {
+    let initial = space.states.iter().position(|state| *state == task.initial).unwrap();
+    space.distances[initial]
+}
+
+fn generators(task: &Task) -> Vec<Generator> {
+    symmetries(task, &mut Budget::unlimited()).generators
+}
+
+fn keep_distances(seeds: std::ops::Range<u64>) {
+    let (mut with, mut moved_derived) = (0, 0);
+    for (seed, task) in tasks(seeds) {
+        let generators = generators(&task);
+        let space = StateSpace::new(&task);
+        let distances: FxHashMap<&[Value], Option<Cost>> =
+            space.states.iter().map(Vec::as_slice).zip(space.distances.iter().copied()).collect();
+        for generator in &generators {
+            for (state, distance) in &distances {
+                let image = generator.apply(state);
+                assert_eq!(distances.get(&image[..]), Some(distance), "seed {seed}");
+                assert_eq!(generator.inverse().apply(&image), *state, "seed {seed}");
+            }
+            moved_derived += usize::from(generator.moves().iter().any(|m| task.is_derived(m.from)));
+        }
+        with += usize::from(!generators.is_empty());
+    }
+    assert!(with > 50 && moved_derived > 10, "{with} {moved_derived}");
+}
+
+#[test]
+fn symmetries_keep_distances() {
+    keep_distances(0..300);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn symmetries_of_thousands_of_tasks_keep_distances() {
+    keep_distances(0..6000);
+}
+
+/// Equal parts are found to be equal: a state and a copy with two parts exchanged have one orbit.
+#[test]
+fn all_automorphisms_of_interchangeable_switches_are_found() {
+    for n in 2..9u32 {
+        let mut task = random_symmetric_task(0);
+        let switch = task.variables.iter().find(|v| v.domain_size() == 2 && v.derived.is_none());
+        let switch = switch.expect("a variable with two values").clone();
+        let operator = task.operators[0].clone();
+        let fact = |var, value| planner::task::Fact::new(planner::task::VarId(var), value);
+        let flip = |var| planner::task::Operator {
+            pre: [fact(var, 0)].into(),
+            eff: [fact(var, 1)].into(),
+            conditional: [].into(),
+            cost: 1,
+            ..operator.clone()
+        };
+        task.variables = vec![switch; n as usize];
+        task.axioms.clear();
+        task.operators = (0..n).map(flip).collect();
+        task.initial = vec![0; n as usize];
+        task.goal = (0..n).map(|var| fact(var, 1)).collect();
+        assert_eq!(generators(&task).len(), n as usize - 1, "transpositions of neighbours");
+        let pruning = Pruning { symmetries: true, from: Some(0) };
+        let result = astar(&task, &mut Blind::new(&task), Config { pruning, ..Config::default() });
+        assert_eq!(result.statistics.registered, u64::from(n) + 1);
+        assert_eq!(cost(&result), Some(n.into()));
+        // One that costs less stands alone.
+        task.operators[0].cost = 0;
+        assert_eq!(generators(&task).len(), n as usize - 2);
+    }
+}
+
+/// Every kind of heuristic: consistent, inconsistent, improving, restarting.
+fn heuristics<'a>(
+    task: &'a Task,
+    space: &'a StateSpace,
+    seed: u64,
+) -> Vec<(&'static str, Box<dyn Heuristic + 'a>)> {
+    let patterns = interesting_patterns(task, 2, &PatternLimits::default());
+    let projections = Abstractions::new(task, &patterns);
+    let schedule = ScheduleConfig { dive: 0, least: 100, ..ScheduleConfig::default() };
+    let busy = StoredConfig { prune_every: 1, schedule, ..StoredConfig::default() };
+    vec![
+        ("blind", Box::new(Blind::new(task))),
+        ("hmax", Box::new(HMax::new(task))),
+        ("lmcut", Box::new(LmCut::new(task))),
+        ("inconsistent", Box::new(RandomShare::new(space, seed, false))),
+        ("improving", Box::new(RandomShare::new(space, seed, true))),
+        ("stored", Box::new(Stored::new(Saturated::new(&projections), busy))),
+    ]
+}
+
+/// What occurred, so that nothing is missed by accident.
+#[derive(Default, Debug)]
+struct Seen {
+    tasks: usize,
+    solved: usize,
+    zero_costs: usize,
+    axioms: usize,
+    conditional: usize,
+    restarts: u64,
+    reopened: u64,
+    raised: u64,
+    merged: u64,
+}
+
+impl Seen {
+    fn count(&mut self, statistics: &Statistics) {
+        self.restarts += statistics.restarts;
+        self.reopened += statistics.reopened;
+        self.raised += statistics.raised;
+        self.merged += statistics.merged;
+    }
+}
+
+fn finds_the_optimum(seeds: std::ops::Range<u64>) -> Seen {
+    let mut seen = Seen::default();
+    for (seed, task) in tasks(seeds) {
+        let space = StateSpace::new(&task);
+        let optimum = optimum(&task, &space);
+        for from in [0, 3 + seed % 20] {
+            let pruning = Pruning { symmetries: true, from: Some(from) };
+            for (name, mut heuristic) in heuristics(&task, &space, seed) {
+                let config = Config { pruning, ..Config::default() };
+                let result = astar(&task, &mut *heuristic, config);
+                assert_eq!(cost(&result), optimum, "seed {seed}, {name}, {pruning:?}");
+                if let Outcome::Solved(plan) = &result.outcome {
+                    assert_eq!(plan.check(&task), Ok(()), "seed {seed}, {name}");
+                    assert!(result.statistics.lower_bound <= plan.cost);
+                }
+                seen.count(&result.statistics);
+            }
+        }
+        seen.tasks += 1;
+        seen.solved += usize::from(optimum.is_some());
+        seen.zero_costs += usize::from(task.operators.iter().any(|o| o.cost == 0));
+        seen.axioms += usize::from(!task.axioms.is_empty());
+        seen.conditional += usize::from(task.num_conditional_effects() > 0);
+    }
+    eprintln!("{seen:?}");
+    seen
+}
+
+#[test]
+fn pruned_searches_find_the_optimum() {
+    let seen = finds_the_optimum(0..400);
+    let Seen { solved, zero_costs, axioms, conditional, .. } = seen;
+    assert!(solved > 80 && zero_costs > 80 && axioms > 20 && conditional > 20, "{seen:?}");
+    assert!(seen.restarts > 10 && seen.reopened > 10 && seen.raised > 100, "{seen:?}");
+    assert!(seen.merged > 1000, "{seen:?}");
+}
+
+#[test]
+#[ignore = "many minutes"]
+fn pruned_searches_of_ten_thousand_tasks_find_the_optimum() {
+    finds_the_optimum(1000..11_000);
+}
