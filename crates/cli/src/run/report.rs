@@ -231,6 +231,10 @@ impl Report {
                 writeln!(out, "Symmetry generators: {}", search.generators)?;
                 writeln!(out, "Successors replaced by symmetric ones: {}", search.merged)?;
             }
+            if search.left_out > 0 {
+                writeln!(out, "Re-expanded {} state(s).", search.reexpanded)?;
+                writeln!(out, "Successors not stored: {}", search.left_out)?;
+            }
             writeln!(out, "Search time: {:.6}s", self.search_s)?;
         }
         if heuristic.patterns > 0 {

@@ -1,4 +1,4 @@
-//! Certificates of searches that store one state for many symmetric ones: those of every heuristic
+//! Certificates of searches that store one state for many symmetric ones, or leave successors out: those of every heuristic
 //! are verified; a permutation that does not map the task onto itself is refused.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,13 @@ use super::mutations::{bytes, numbers};
 use super::{assert_true, certify, certify_with, check, cost, num_states, optimum};
 
 fn symmetries(from: u64) -> Pruning {
-    Pruning { symmetries: true, from: Some(from) }
+    Pruning { symmetries: true, from: Some(from), ..Pruning::default() }
+}
+
+/// Symmetries, partial expansion, or both.
+fn pruning(seed: u64) -> Pruning {
+    let from = Some([0, 1, 2, 5, 11][seed as usize % 5]);
+    Pruning { symmetries: seed % 3 != 0, partial: seed % 3 != 1, from }
 }
 
 fn tasks(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Task)> {
@@ -24,13 +30,13 @@ fn tasks(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Task)> {
 }
 
 #[test]
-fn certificates_with_symmetries_are_verified() {
+fn certificates_of_pruned_searches_are_verified() {
     let (mut generators, mut fewer, mut derived, mut more_than_one) = (0, 0, 0, 0);
-    for (seed, task) in tasks(0..90) {
+    for (seed, task) in tasks(0..120) {
         let optimum = optimum(&task);
         for (name, mut heuristic) in heuristics(&task) {
-            let from = [0, 1, 2, 5, 11][seed as usize % 5];
-            let certified = certify_with(&Reduction::left_out(&task), &mut *heuristic, symmetries(from));
+            let left_out = Reduction::left_out(&task);
+            let certified = certify_with(&left_out, &mut *heuristic, pruning(seed));
             assert_eq!(cost(&certified.outcome), optimum, "{name}, seed {seed}");
             let verdict = check(&task, &certified.bytes).unwrap_or_else(|refusal| {
                 panic!("{name}, seed {seed}: {refusal}\n{:?}", certified.statistics)

@@ -17,6 +17,7 @@ use super::limits::{MAX_INTERVAL, Ticker};
 use super::nodes::SearchNodes;
 use super::open_list::OpenList;
 use super::orbit::Orbits;
+use super::partial::states_stored;
 use super::progression::Progression;
 use super::registry::{StateId, StateRegistry, hash_words};
 use super::{Config, Outcome, Pruning, SearchResult, Statistics, Stop};
@@ -98,10 +99,12 @@ pub struct Search<'t, H> {
     pub(super) orbits: Option<Orbits>,
     /// They are looked for when so many states have been evaluated.
     look_for_symmetries_at: u64,
+    /// Expansion is partial when so many states are stored.
+    pub(super) partial_from: u64,
 
     pub(super) registry: StateRegistry,
     pub(super) nodes: SearchNodes,
-    open: OpenList,
+    pub(super) open: OpenList,
 
     pub(super) statistics: Statistics,
     started: Instant,
@@ -155,6 +158,11 @@ impl<'t, H: Heuristic> Search<'t, H> {
             Pruning { from: Some(states), .. } => states,
             _ => before.max(STATES_BEFORE_SYMMETRIES),
         };
+        let partial_from = match config.pruning {
+            Pruning { partial: false, .. } => u64::MAX,
+            Pruning { from: Some(states), .. } => states,
+            _ => states_stored(&packer, config.limits.memory_bytes),
+        };
         Search {
             task,
             heuristic,
@@ -168,6 +176,7 @@ impl<'t, H: Heuristic> Search<'t, H> {
             goal: packer.conditions(&task.goal),
             orbits: None,
             look_for_symmetries_at,
+            partial_from,
             registry: StateRegistry::new(packer.words(), packer.key_words()),
             nodes: SearchNodes::new(),
             open: OpenList::new(),
@@ -226,7 +235,9 @@ impl<'t, H: Heuristic> Search<'t, H> {
             }
             self.batch.parent.copy_from_slice(self.registry.state(id));
             self.packer.unpack(&self.batch.parent, &mut self.batch.values);
-            match self.visit(id, h)? {
+            let again = self.nodes.is_partly_closed(id);
+            let verdict = if again { Verdict::Keep } else { self.visit(id, h)? };
+            match verdict {
                 Verdict::Keep => {}
                 Verdict::Raised(h) if self.postpone(id, f, h) => continue,
                 Verdict::Raised(_) => {}
@@ -243,7 +254,8 @@ impl<'t, H: Heuristic> Search<'t, H> {
             }
             self.raise_lower_bound(f, bounds);
             self.nodes.close(id);
-            self.statistics.expanded += 1;
+            self.statistics.expanded += u64::from(!again);
+            self.statistics.reexpanded += u64::from(again);
             if self.goal.iter().all(|condition| condition.holds(&self.batch.parent)) {
                 let operators = self.path_to(id);
                 bounds.offer(Plan { operators, cost: self.nodes.g(id) }, NAME);
@@ -252,7 +264,11 @@ impl<'t, H: Heuristic> Search<'t, H> {
             if self.statistics.evaluated >= self.look_for_symmetries_at {
                 self.look_for_symmetries();
             }
-            self.expand(id)?;
+            if self.registry.len() as u64 >= self.partial_from {
+                self.expand_partly(id)?;
+            } else {
+                self.expand(id)?;
+            }
         }
         Ok(Progress::Going)
     }
@@ -339,7 +355,7 @@ impl<'t, H: Heuristic> Search<'t, H> {
 
     /// Puts a state into the open list, unless no plan through it would be a better one.
     #[inline]
-    fn open(&mut self, f: Cost, h: Cost, id: StateId) {
+    pub(super) fn open(&mut self, f: Cost, h: Cost, id: StateId) {
         if f < self.below {
             self.open.push(f, h, id);
         }
@@ -410,15 +426,21 @@ impl<'t, H: Heuristic> Search<'t, H> {
             return false;
         }
         self.packer.unpack(child, values);
-        // Symmetries permute derived variables, too.
-        let may_be_moved = self.orbits.is_some();
-        if let Some(progression) = &mut self.progression
-            && progression.derive(op, may_be_moved, values)
-        {
+        if self.derive(op, values) {
             self.packer.pack(values, derived);
             self.registry.complete(id, derived);
         }
         true
+    }
+
+    /// Evaluates the axioms in a successor that has the derived values of its parent; false if it
+    /// keeps them.
+    #[inline]
+    pub(super) fn derive(&mut self, op: OpId, values: &mut [Value]) -> bool {
+        // Symmetries permute derived variables, too.
+        let may_be_moved = self.orbits.is_some();
+        let progression = self.progression.as_mut();
+        progression.is_some_and(|progression| progression.derive(op, may_be_moved, values))
     }
 
     /// Computes all successors of the parent and requests their places in the registry.
@@ -461,7 +483,7 @@ impl<'t, H: Heuristic> Search<'t, H> {
 
     /// A known state was reached: keep the cheaper path.
     #[inline]
-    fn reach_again(&mut self, id: StateId, parent: StateId, op: OpId, g: Cost) {
+    pub(super) fn reach_again(&mut self, id: StateId, parent: StateId, op: OpId, g: Cost) {
         if g >= self.nodes.g(id) {
             return;
         }
@@ -470,7 +492,7 @@ impl<'t, H: Heuristic> Search<'t, H> {
             self.nodes.open(id, parent, op, g);
             return;
         };
-        if self.nodes.is_closed(id) {
+        if self.nodes.is_closed(id) || self.nodes.is_partly_closed(id) {
             self.statistics.reopened += 1;
         }
         self.nodes.open(id, parent, op, g);
@@ -498,6 +520,14 @@ impl<'t, H: Heuristic> Search<'t, H> {
     /// Evaluates a new state and keeps the estimate in its node.
     #[inline]
     fn evaluate(&mut self, id: StateId, values: &[Value]) -> Result<Estimate, Stop> {
+        let estimate = self.estimate(values)?;
+        self.nodes.set_h(id, estimate);
+        Ok(estimate)
+    }
+
+    /// Evaluates a new state.
+    #[inline]
+    pub(super) fn estimate(&mut self, values: &[Value]) -> Result<Estimate, Stop> {
         if self.ticker.tick() {
             self.check_limits()?;
         }
@@ -506,7 +536,6 @@ impl<'t, H: Heuristic> Search<'t, H> {
         if estimate == Estimate::DeadEnd {
             self.statistics.dead_ends += 1;
         }
-        self.nodes.set_h(id, estimate);
         Ok(estimate)
     }
 

@@ -12,6 +12,9 @@
 //! So does this, before it adds a state; and a state that is not at the end of the walk from its
 //! parent's successor is listed by its values.
 //!
+//! A search with partial expansion did not store some successors of states that it expanded. They
+//! are stored here, and evaluated to find dead ends, wherever they are needed.
+//!
 //! Needed are only states that can be reached through closed ones; which these are is found out
 //! first if that is cheaper than to list all.
 //! States are listed in the order of their ids; beside the search's memory, which its open list has
@@ -95,7 +98,7 @@ impl<H: Heuristic> Search<'_, H> {
     /// Whether the search expanded the state and had to.
     fn is_inner(&self, id: StateId, cost: Option<Cost>) -> bool {
         let h_is_below = |needed| self.nodes.h(id) < needed;
-        self.nodes.is_closed(id)
+        (self.nodes.is_closed(id) || self.nodes.is_partly_closed(id))
             && match cost {
                 None => h_is_below(Estimate::DeadEnd),
                 Some(cost) => {
@@ -112,7 +115,7 @@ impl<H: Heuristic> Search<'_, H> {
         let inner = ids().filter(|&id| self.is_inner(id, listing.cost)).count() as u64;
         let generated =
             inner.saturating_mul(self.statistics.generated) / self.statistics.expanded.max(1);
-        if generated > registered as u64 / 2 {
+        if generated > registered as u64 / 2 && !self.left_successors_out() {
             listing.numbers = vec![NEEDED; registered];
             return Ok(());
         }
@@ -232,6 +235,11 @@ impl<H: Heuristic> Search<'_, H> {
                 listing.numbers.push(NEEDED);
                 self.complete(id, op, child, &mut batch.values, &mut batch.derived);
                 self.nodes.open(id, parent, op, g);
+                if self.left_successors_out() {
+                    self.packer.unpack(self.registry.state(id), &mut batch.values);
+                    let estimate = self.heuristic.evaluate(&batch.values);
+                    self.nodes.set_h(id, estimate);
+                }
                 continue;
             }
             let is_cheaper = g < self.nodes.g(id);
@@ -279,6 +287,11 @@ impl<H: Heuristic> Search<'_, H> {
         successor.copy_from_slice(parent);
         self.apply(op, parent, successor);
         self.registry.find(hash_words(&successor[..self.packer.key_words()]), successor)
+    }
+
+    /// Whether expanded states may have successors that are not registered.
+    fn left_successors_out(&self) -> bool {
+        self.registry.len() as u64 >= self.partial_from
     }
 
     fn look_at_limits(&mut self) -> Result<(), Stop> {

@@ -10,6 +10,7 @@ mod limits;
 mod nodes;
 mod open_list;
 mod orbit;
+mod partial;
 mod progression;
 mod registry;
 
@@ -46,6 +47,8 @@ pub struct Config<'a> {
 pub struct Pruning {
     /// Store one state for many that symmetries map to each other.
     pub symmetries: bool,
+    /// Do not store states above the lower bound once memory gets scarce.
+    pub partial: bool,
     /// Begin when so many states have been evaluated, not when the search has taken long enough.
     pub from: Option<u64>,
 }
@@ -91,6 +94,10 @@ pub struct Statistics {
     /// Successors that a symmetry replaced by another state.
     #[serde(rename = "symmetric_successors")]
     pub merged: u64,
+    /// How often states were expanded again because successors had been left out.
+    pub reexpanded: u64,
+    /// How often a successor was not stored because its f value was above the lower bound.
+    pub left_out: u64,
     /// Distinct states.
     pub registered: u64,
     /// Bytes held by registry, nodes and open list.

@@ -18,7 +18,7 @@ pub(super) struct SearchNodes {
 }
 
 /// A node is four words: the parent; the operator that leads here from it, whether the node is
-/// closed, and whether it was visited; g; h.
+/// closed, entirely or partly, and whether it was visited; g; h.
 const NODE: usize = 4;
 const PARENT: usize = 0;
 const OPERATOR: usize = 1;
@@ -27,7 +27,8 @@ const H: usize = 3;
 
 const CLOSED: u32 = 1 << 31;
 const VISITED: u32 = 1 << 30;
-const OPERATOR_BITS: u32 = VISITED - 1;
+const PARTLY: u32 = 1 << 29;
+const OPERATOR_BITS: u32 = PARTLY - 1;
 /// The value lies in the table beside.
 const LARGE: u32 = u32::MAX - 1;
 const DEAD_END: u32 = u32::MAX;
@@ -111,7 +112,20 @@ impl SearchNodes {
 
     #[inline(always)]
     pub(super) fn close(&mut self, id: StateId) {
-        self.node_mut(id)[OPERATOR] |= CLOSED;
+        let node = self.node_mut(id);
+        node[OPERATOR] = (node[OPERATOR] | CLOSED) & !PARTLY;
+    }
+
+    /// Opens a closed node again because some of its successors were left out.
+    pub(super) fn close_partly(&mut self, id: StateId) {
+        let node = self.node_mut(id);
+        node[OPERATOR] = (node[OPERATOR] | PARTLY) & !CLOSED;
+    }
+
+    /// Whether the node was expanded, at its present cost, and some of its successors left out.
+    #[inline(always)]
+    pub(super) fn is_partly_closed(&self, id: StateId) -> bool {
+        self.node(id)[OPERATOR] & PARTLY != 0
     }
 
     #[inline(always)]

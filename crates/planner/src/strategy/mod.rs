@@ -105,7 +105,11 @@ pub fn solve<'t>(
 
     events(Event::Searching);
     let progress: search::OnProgress<'t> = Box::new(|statistics| events(Event::Search(statistics)));
-    let pruning = Pruning { symmetries: !without.has(Feature::Symmetries), from: None };
+    let pruning = Pruning {
+        symmetries: !without.has(Feature::Symmetries),
+        partial: !without.has(Feature::Partial),
+        from: None,
+    };
     let config = search::Config { limits, progress: Some(progress), pruning };
     let mut astar = Search::new(task, bound, config);
     let mut bounds = Bounds::new();

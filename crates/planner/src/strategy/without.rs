@@ -30,11 +30,13 @@ pub enum Feature {
     Policy,
     /// Symmetries: one stored state for many.
     Symmetries,
+    /// Partial expansion once memory gets scarce.
+    Partial,
 }
 
 impl Feature {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Feature); 13] = [
+    pub const ALL: [(&'static str, Feature); 14] = [
         ("h2", Feature::H2),
         ("growth", Feature::Growth),
         ("larger-patterns", Feature::LargerPatterns),
@@ -48,6 +50,7 @@ impl Feature {
         ("ocp", Feature::Ocp),
         ("policy", Feature::Policy),
         ("symmetries", Feature::Symmetries),
+        ("partial", Feature::Partial),
     ];
 }
 

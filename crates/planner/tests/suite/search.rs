@@ -90,7 +90,7 @@ fn finds_the_optimum_with_any_admissible_heuristic() {
 }
 
 /// A task with one variable per entry of `sizes`; all values start at 0.
-fn task(sizes: &[usize], goal: &[(u32, u32)], operators: Vec<Operator>) -> Task {
+pub(crate) fn task(sizes: &[usize], goal: &[(u32, u32)], operators: Vec<Operator>) -> Task {
     let variable = |&size: &usize| Variable {
         name: String::new(),
         values: vec![FactMeaning::NoneOfThose; size],
@@ -107,7 +107,7 @@ fn task(sizes: &[usize], goal: &[(u32, u32)], operators: Vec<Operator>) -> Task 
     }
 }
 
-fn operator(pre: &[(u32, u32)], eff: &[(u32, u32)], cost: Cost) -> Operator {
+pub(crate) fn operator(pre: &[(u32, u32)], eff: &[(u32, u32)], cost: Cost) -> Operator {
     let facts = |facts: &[(u32, u32)]| {
         facts.iter().map(|&(var, value)| Fact::new(VarId(var), value)).collect()
     };
@@ -122,7 +122,7 @@ fn operator(pre: &[(u32, u32)], eff: &[(u32, u32)], cost: Cost) -> Operator {
 }
 
 /// Values by the value of the only variable.
-struct Table(Vec<Cost>);
+pub(crate) struct Table(pub(crate) Vec<Cost>);
 
 impl Heuristic for Table {
     fn evaluate(&mut self, state: &[Value]) -> Estimate {
