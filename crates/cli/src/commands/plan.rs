@@ -96,6 +96,12 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         heuristic.use_projections();
     }
     let mut without = heuristic.options.without();
+    if args.certificate.is_wanted() && !without.has(Feature::Stubborn) {
+        run.remark(
+            "stubborn sets are not used: a certificate lists all successors of a state".to_string(),
+        );
+        without.leave_out(Feature::Stubborn);
+    }
     if args.certificate.is_pseudo_boolean() {
         without.leave_out(Feature::Symmetries);
     }

@@ -231,6 +231,9 @@ impl Report {
                 writeln!(out, "Symmetry generators: {}", search.generators)?;
                 writeln!(out, "Successors replaced by symmetric ones: {}", search.merged)?;
             }
+            if search.pruned > 0 {
+                writeln!(out, "Successors pruned by stubborn sets: {}", search.pruned)?;
+            }
             if search.left_out > 0 {
                 writeln!(out, "Re-expanded {} state(s).", search.reexpanded)?;
                 writeln!(out, "Successors not stored: {}", search.left_out)?;

@@ -20,6 +20,7 @@ use super::orbit::Orbits;
 use super::partial::states_stored;
 use super::progression::Progression;
 use super::registry::{StateId, StateRegistry, hash_words};
+use super::stubborn::StubbornSets;
 use super::{Config, Outcome, Pruning, SearchResult, Statistics, Stop};
 use crate::engine::{Bounds, Engine, Progress};
 use crate::heuristic::{Estimate, Heuristic, Verdict, Visit, Why};
@@ -81,7 +82,7 @@ struct PackedOperator {
 pub struct Search<'t, H> {
     pub(super) task: &'t Task,
     pub(super) heuristic: H,
-    config: Config<'t>,
+    pub(super) config: Config<'t>,
     /// Why it cannot be advanced any more.
     ended: Option<Progress>,
     /// Only states below this f value matter: the cost of the best plan that is known.
@@ -97,8 +98,10 @@ pub struct Search<'t, H> {
 
     /// Symmetries, once they have been looked for and found.
     pub(super) orbits: Option<Orbits>,
-    /// They are looked for when so many states have been evaluated.
-    look_for_symmetries_at: u64,
+    /// Stubborn sets, once they are used and as long as they are of use.
+    stubborn: Option<StubbornSets>,
+    /// Both begin when so many states have been evaluated.
+    prune_from: u64,
     /// Expansion is partial when so many states are stored.
     pub(super) partial_from: u64,
 
@@ -153,8 +156,8 @@ impl<'t, H: Heuristic> Search<'t, H> {
             operators.push(PackedOperator { cost: operator.cost, first_effect, last_effect });
         }
         let before = WORK_BEFORE_SYMMETRIES * least_work(task) / work::STATE;
-        let look_for_symmetries_at = match config.pruning {
-            Pruning { symmetries: false, .. } => u64::MAX,
+        let prune_from = match config.pruning {
+            Pruning { symmetries: false, stubborn: false, .. } => u64::MAX,
             Pruning { from: Some(states), .. } => states,
             _ => before.max(STATES_BEFORE_SYMMETRIES),
         };
@@ -175,7 +178,8 @@ impl<'t, H: Heuristic> Search<'t, H> {
             progression: Progression::new(task, &packer),
             goal: packer.conditions(&task.goal),
             orbits: None,
-            look_for_symmetries_at,
+            stubborn: None,
+            prune_from,
             partial_from,
             registry: StateRegistry::new(packer.words(), packer.key_words()),
             nodes: SearchNodes::new(),
@@ -261,8 +265,8 @@ impl<'t, H: Heuristic> Search<'t, H> {
                 bounds.offer(Plan { operators, cost: self.nodes.g(id) }, NAME);
                 return Ok(Progress::Finished);
             }
-            if self.statistics.evaluated >= self.look_for_symmetries_at {
-                self.look_for_symmetries();
+            if self.statistics.evaluated >= self.prune_from {
+                self.begin_to_prune();
             }
             if self.registry.len() as u64 >= self.partial_from {
                 self.expand_partly(id)?;
@@ -295,10 +299,17 @@ impl<'t, H: Heuristic> Search<'t, H> {
         Ok(())
     }
 
-    /// Looks for symmetries; from now on, successors are replaced by members of their orbits.
+    /// Looks for symmetries and prepares stubborn sets: from now on, successors are replaced by members
+    /// of their orbits, and some are left out.
     #[cold]
-    fn look_for_symmetries(&mut self) {
-        self.look_for_symmetries_at = u64::MAX;
+    fn begin_to_prune(&mut self) {
+        self.prune_from = u64::MAX;
+        if self.config.pruning.stubborn {
+            self.stubborn = StubbornSets::new(self.task);
+        }
+        if !self.config.pruning.symmetries {
+            return;
+        }
         let work = SYMMETRIES_WORK * least_work(self.task);
         let found = symmetries(self.task, &mut Budget::new(work.max(SYMMETRIES_LEAST_WORK)));
         self.orbits = Orbits::new(self.task, found);
@@ -450,6 +461,13 @@ impl<'t, H: Heuristic> Search<'t, H> {
         batch.words.clear();
         batch.hashes.clear();
         self.generator.applicable(&batch.parent, &mut batch.stack, &mut batch.operators);
+        if let Some(stubborn) = &mut self.stubborn {
+            let Batch { values, operators, .. } = batch;
+            stubborn.prune(self.task, values, operators, &mut self.statistics);
+            if stubborn.is_useless() {
+                self.stubborn = None;
+            }
+        }
         self.statistics.generated += batch.operators.len() as u64;
         for &op in &batch.operators {
             let start = batch.words.len();

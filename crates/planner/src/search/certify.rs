@@ -64,13 +64,14 @@ impl<H: Heuristic> Search<'_, H> {
     /// original task.
     ///
     /// # Panics
-    /// If it found nothing.
+    /// If it found nothing, or used stubborn sets.
     pub fn certify(
         &mut self,
         outcome: &Outcome,
         reduction: &Reduction<'_>,
         out: &mut dyn Write,
     ) -> Result<CertificateStatistics, CertifyError> {
+        assert!(!self.config.pruning.stubborn, "closed states have all of their successors");
         let plan = match outcome {
             Outcome::Solved(plan) => Some(plan),
             Outcome::Unsolvable => None,

@@ -13,6 +13,7 @@ mod orbit;
 mod partial;
 mod progression;
 mod registry;
+mod stubborn;
 
 pub use astar::{Search, astar};
 pub use certify::CertifyError;
@@ -47,6 +48,8 @@ pub struct Config<'a> {
 pub struct Pruning {
     /// Store one state for many that symmetries map to each other.
     pub symmetries: bool,
+    /// Leave out operators that may be applied later; a search with this cannot be certified.
+    pub stubborn: bool,
     /// Do not store states above the lower bound once memory gets scarce.
     pub partial: bool,
     /// Begin when so many states have been evaluated, not when the search has taken long enough.
@@ -94,6 +97,9 @@ pub struct Statistics {
     /// Successors that a symmetry replaced by another state.
     #[serde(rename = "symmetric_successors")]
     pub merged: u64,
+    /// Successors that stubborn sets left out.
+    #[serde(rename = "pruned_successors")]
+    pub pruned: u64,
     /// How often states were expanded again because successors had been left out.
     pub reexpanded: u64,
     /// How often a successor was not stored because its f value was above the lower bound.

@@ -107,6 +107,7 @@ pub fn solve<'t>(
     let progress: search::OnProgress<'t> = Box::new(|statistics| events(Event::Search(statistics)));
     let pruning = Pruning {
         symmetries: !without.has(Feature::Symmetries),
+        stubborn: !without.has(Feature::Stubborn),
         partial: !without.has(Feature::Partial),
         from: None,
     };

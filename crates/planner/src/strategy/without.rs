@@ -30,13 +30,15 @@ pub enum Feature {
     Policy,
     /// Symmetries: one stored state for many.
     Symmetries,
+    /// Stubborn sets: operators that may be applied later.
+    Stubborn,
     /// Partial expansion once memory gets scarce.
     Partial,
 }
 
 impl Feature {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Feature); 14] = [
+    pub const ALL: [(&'static str, Feature); 15] = [
         ("h2", Feature::H2),
         ("growth", Feature::Growth),
         ("larger-patterns", Feature::LargerPatterns),
@@ -50,6 +52,7 @@ impl Feature {
         ("ocp", Feature::Ocp),
         ("policy", Feature::Policy),
         ("symmetries", Feature::Symmetries),
+        ("stubborn", Feature::Stubborn),
         ("partial", Feature::Partial),
     ];
 }

@@ -133,6 +133,7 @@ struct Seen {
     reopened: u64,
     raised: u64,
     merged: u64,
+    pruned: u64,
     left_out: u64,
     reexpanded: u64,
 }
@@ -143,6 +144,7 @@ impl Seen {
         self.reopened += statistics.reopened;
         self.raised += statistics.raised;
         self.merged += statistics.merged;
+        self.pruned += statistics.pruned;
         self.left_out += statistics.left_out;
         self.reexpanded += statistics.reexpanded;
     }
@@ -153,9 +155,12 @@ fn finds_the_optimum(seeds: std::ops::Range<u64>) -> Seen {
     for (seed, task) in tasks(seeds) {
         let space = StateSpace::new(&task);
         let optimum = optimum(&task, &space);
-        for (symmetries, partial) in [(true, false), (false, true), (true, true)] {
+        // Each alone, each pair, all.
+        for techniques in 1..8 {
+            let with = |bit| techniques & bit != 0;
+            let (symmetries, stubborn, partial) = (with(1), with(2), with(4));
             let from = Some([0, 3 + seed % 20][seed as usize % 2]);
-            let pruning = Pruning { symmetries, partial, from };
+            let pruning = Pruning { symmetries, stubborn, partial, from };
             for (name, mut heuristic) in heuristics(&task, &space, seed) {
                 let config = Config { pruning, ..Config::default() };
                 let result = astar(&task, &mut *heuristic, config);
@@ -179,11 +184,14 @@ fn finds_the_optimum(seeds: std::ops::Range<u64>) -> Seen {
 
 #[test]
 fn pruned_searches_find_the_optimum() {
-    let seen = finds_the_optimum(0..400);
+    let seen = finds_the_optimum(0..300);
     let Seen { solved, zero_costs, axioms, conditional, .. } = seen;
     assert!(solved > 80 && zero_costs > 80 && axioms > 20 && conditional > 20, "{seen:?}");
     assert!(seen.restarts > 10 && seen.reopened > 10 && seen.raised > 100, "{seen:?}");
-    assert!(seen.merged > 1000 && seen.left_out > 1000 && seen.reexpanded > 1000, "{seen:?}");
+    assert!(
+        seen.merged > 1000 && seen.pruned > 1000 && seen.left_out > 1000 && seen.reexpanded > 1000,
+        "{seen:?}"
+    );
 }
 
 #[test]
