@@ -25,7 +25,7 @@ use super::{Config, Outcome, Pruning, SearchResult, Statistics, Stop};
 use crate::engine::{Bounds, Engine, Progress};
 use crate::heuristic::{Estimate, Heuristic, Verdict, Visit, Why};
 use crate::plan::Plan;
-use crate::symmetry::{least_work, symmetries};
+use crate::symmetry::{self, least_work, symmetries};
 use crate::task::{
     Cost, OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task, Value, WordCondition,
     WordEffect,
@@ -137,6 +137,8 @@ const WORK_BEFORE_SYMMETRIES: Work = 1;
 /// How often as much they may take, and what they may take in any case.
 const SYMMETRIES_WORK: Work = 50;
 const SYMMETRIES_LEAST_WORK: Work = SECOND / 10;
+/// Symmetries and stubborn sets may take this part of the memory: one of so many.
+const MEMORY_FOR_PRUNING: usize = 8;
 
 const INITIAL: StateId = StateId(0);
 
@@ -304,14 +306,20 @@ impl<'t, H: Heuristic> Search<'t, H> {
     #[cold]
     fn begin_to_prune(&mut self) {
         self.prune_from = u64::MAX;
+        let limit = self.config.limits.memory_bytes.unwrap_or(usize::MAX);
+        if symmetry::bytes(self.task) > limit / MEMORY_FOR_PRUNING {
+            return;
+        }
         if self.config.pruning.stubborn {
             self.stubborn = StubbornSets::new(self.task);
         }
         if !self.config.pruning.symmetries {
             return;
         }
+        let started = Instant::now();
         let work = SYMMETRIES_WORK * least_work(self.task);
         let found = symmetries(self.task, &mut Budget::new(work.max(SYMMETRIES_LEAST_WORK)));
+        self.statistics.symmetry_s = started.elapsed().as_secs_f64();
         self.orbits = Orbits::new(self.task, found);
         self.statistics.generators = self.orbits.as_ref().map_or(0, |o| o.generators().len());
     }

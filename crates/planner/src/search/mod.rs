@@ -94,6 +94,8 @@ pub struct Statistics {
     /// Generators of symmetries that are used.
     #[serde(rename = "symmetry_generators")]
     pub generators: usize,
+    /// Seconds that it took to find them.
+    pub symmetry_s: f64,
     /// Successors that a symmetry replaced by another state.
     #[serde(rename = "symmetric_successors")]
     pub merged: u64,

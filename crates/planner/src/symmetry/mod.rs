@@ -42,15 +42,26 @@ pub struct Symmetries {
     pub complete: bool,
 }
 
-/// What it takes at least to look for the symmetries of a task.
-pub fn least_work(task: &Task) -> Work {
+/// How large the description of a task is: edges and facts.
+fn size(task: &Task) -> usize {
     let effects = |o: &crate::task::Operator| {
         o.conditional.iter().map(|effect| effect.condition.len() + 2).sum::<usize>()
     };
     let of_operator = |o: &crate::task::Operator| o.pre.len() + o.eff.len() + effects(o) + 1;
     let edges: usize = task.operators.iter().map(of_operator).sum();
     let facts: usize = task.variables.iter().map(|variable| variable.domain_size()).sum();
-    (edges + facts) as Work * graph::EDGE
+    edges + facts
+}
+
+/// What it takes at least to look for the symmetries of a task.
+pub fn least_work(task: &Task) -> Work {
+    size(task) as Work * graph::EDGE
+}
+
+/// About how many bytes that takes.
+pub fn bytes(task: &Task) -> usize {
+    const BYTES_OF_AN_EDGE: usize = 32;
+    size(task) * BYTES_OF_AN_EDGE
 }
 
 /// Computes generators of the automorphism group of a task, or of a subgroup if the budget is spent
