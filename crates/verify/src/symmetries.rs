@@ -34,6 +34,8 @@ struct Move {
     from: usize,
     to: usize,
     values: Vec<u32>,
+    /// The initial value of `to`, which counts as its smallest one.
+    initial: u32,
 }
 
 impl Generator {
@@ -102,7 +104,8 @@ impl Symmetries {
 
     /// Replaces a state by an image as long as one is smaller; whether there was one.
     ///
-    /// States are compared value by value, derived variables left out. Generators are tried in turn,
+    /// States are compared value by value, derived variables left out, an initial value being smaller
+    /// than others. Generators are tried in turn,
     /// and after one that was applied the one before it.
     pub(crate) fn walk(&mut self, state: &mut [u32]) -> bool {
         let n = self.generators.len();
@@ -110,8 +113,9 @@ impl Symmetries {
         while in_vain < n {
             let moves = &self.generators[i].moves;
             let value = |m: &Move| m.values[state[m.from] as usize];
+            let rank = |m: &Move, value: u32| (value != m.initial, value);
             let first = moves.iter().find(|m| value(m) != state[m.to]);
-            if first.is_none_or(|m| value(m) > state[m.to]) {
+            if first.is_none_or(|m| rank(m, value(m)) > rank(m, state[m.to])) {
                 in_vain += 1;
                 i = (i + 1) % n;
                 continue;
@@ -151,7 +155,7 @@ fn read(task: &Task, input: &mut Numbers<'_>) -> Result<Generator, String> {
         if default != task.defaults[to] {
             return Err(format!("the default value of variable {from} is lost"));
         }
-        all.push(Move { from, to, values });
+        all.push(Move { from, to, values, initial: task.initial[to] });
     }
     if (0..n).any(|var| of[var].is_some() != is_image[var]) {
         return Err("not a permutation of variables".into());

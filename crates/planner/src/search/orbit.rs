@@ -2,7 +2,10 @@
 //! (Domshlak, Katz, Shleyfman 2015).
 //!
 //! A successor is replaced by the member of its orbit where a greedy walk ends: while a generator
-//! leads to a state that is smaller, comparing values in the order of the variables, it is applied.
+//! leads to a state that is smaller, it is applied. States are compared by their values in the order
+//! of the variables, and the initial value of a variable counts as its smallest one.
+//! So the initial state is the smallest of all, and the walk stays near it: bounds that are made for
+//! the initial state and those around it are good for the states that are stored.
 //! The walk is no canonical form; two members of an orbit may end at different states, which costs
 //! states and nothing else.
 //!
@@ -40,6 +43,8 @@ struct PackedMove {
     from: VarId,
     to: VarId,
     first: u32,
+    /// The smallest value of `to`.
+    initial: Value,
 }
 
 impl Orbits {
@@ -51,7 +56,9 @@ impl Orbits {
             let given = generator.moves().iter().filter(|m| !task.is_derived(m.from));
             let start = moves.len();
             for m in given {
-                moves.push(PackedMove { from: m.from, to: m.to, first: values.len() as u32 });
+                let initial = task.initial[m.to.index()];
+                let first = values.len() as u32;
+                moves.push(PackedMove { from: m.from, to: m.to, first, initial });
                 values.extend_from_slice(&m.values);
             }
             if moves.len() > start {
@@ -113,7 +120,7 @@ impl Orbits {
             let old = packer.value(state, m.to);
             let new = self.values[m.first as usize + packer.value(state, m.from) as usize];
             if new != old {
-                return new < old;
+                return new == m.initial || (old != m.initial && new < old);
             }
         }
         false
