@@ -62,6 +62,7 @@ impl Generator {
         let generator = Generator { moves };
         let is_automorphism = generator.is_permutation(task)
             && generator.maps_facts_well(task)
+            && generator.maps_mutexes(moved, graph, task, budget)
             && generator.maps_operators(moved, graph, operators, budget)
             && generator.maps_axioms(task, budget);
         is_automorphism.then_some(generator)
@@ -139,6 +140,26 @@ impl Generator {
         };
         task.goal.iter().all(|&fact| task.goal.contains(&self.image(fact)))
             && self.moves.iter().all(keeps_default)
+    }
+
+    /// Whether mutex pairs of facts go to mutex pairs: bounds may hold only where no such pair does.
+    fn maps_mutexes(
+        &self,
+        moved: &[(u32, u32)],
+        graph: &Graph,
+        task: &Task,
+        budget: &mut Budget,
+    ) -> bool {
+        if task.mutexes.is_empty() {
+            return true;
+        }
+        budget.spend((moved.len() * graph.facts.len()) as u64);
+        moved.iter().all(|&(fact, image)| {
+            let (fact, image) = (graph.facts[fact as usize], graph.facts[image as usize]);
+            let is_mutex = |other: &&Fact| task.mutexes.contains(fact, **other);
+            let others = graph.facts.iter().filter(is_mutex);
+            others.into_iter().all(|&other| task.mutexes.contains(image, self.image(other)))
+        })
     }
 
     /// Whether the operators that mention a moved fact go to operators.
