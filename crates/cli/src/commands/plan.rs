@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use planner::reduce::{ReduceConfig, Reduction, reduce};
 use planner::search::Outcome;
-use planner::strategy::{self, Config, Event, Feature};
+use planner::strategy::{self, Config, Event, Feature, Without};
 use planner::task::Task;
 use planner::work::Budget;
 
@@ -95,16 +95,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     if args.certificate.is_pseudo_boolean() {
         heuristic.use_projections();
     }
-    let mut without = heuristic.options.without();
-    if args.certificate.is_wanted() && !without.has(Feature::Stubborn) {
-        run.remark(
-            "stubborn sets are not used: a certificate lists all successors of a state".to_string(),
-        );
-        without.leave_out(Feature::Stubborn);
-    }
-    if args.certificate.is_pseudo_boolean() {
-        without.leave_out(Feature::Symmetries);
-    }
+    let without = args.without(&reduction, &mut |note| run.remark(note));
     let resources = run.resources();
     let config = Config {
         limits: run.limits(),
@@ -204,6 +195,33 @@ impl Args {
         let eighth = resources.beside(task).memory_bytes.map_or(usize::MAX, |bytes| bytes / 8);
         let config = ReduceConfig { keep_rounds, bytes: usual.bytes.min(eighth), ..usual };
         reduce(task, &config, &mut Budget::unlimited())
+    }
+
+    /// What is left out by wish, or because a certificate has no words for it.
+    fn without(&self, reduction: &Reduction<'_>, note: &mut dyn FnMut(String)) -> Without {
+        let mut without = self.heuristic.options.without();
+        if !self.certificate.is_wanted() {
+            return without;
+        }
+        let mut leave_out = |feature, why: &str| {
+            if !without.has(feature) {
+                without.leave_out(feature);
+                note(why.to_string());
+            }
+        };
+        leave_out(
+            Feature::Stubborn,
+            "stubborn sets are not used: a certificate lists all successors of a state",
+        );
+        if reduction.statistics().unreduced.is_none() {
+            leave_out(
+                Feature::Symmetries,
+                "symmetries are not used: a certificate holds either these or what h² excludes",
+            );
+        } else if self.certificate.is_pseudo_boolean() {
+            leave_out(Feature::Symmetries, "symmetries are not used: the proof has none");
+        }
+        without
     }
 
     fn options(&self) -> Options {

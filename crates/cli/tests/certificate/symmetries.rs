@@ -69,7 +69,8 @@ fn samples() -> Vec<Sample> {
         let left_out = Reduction::left_out(&task);
         let certified = certify_with(&left_out, &mut HMax::new(&task), symmetries(seed % 3));
         let all = numbers(&certified.bytes);
-        let start = if all[1] == 0 { 2 } else { 3 + all[2] as usize };
+        // The number of rounds stands before.
+        let start = if all[1] == 0 { 3 } else { 4 + all[2] as usize };
         let mut end = start;
         while all[end] == 6 {
             let moves = all[end + 1];
@@ -175,4 +176,21 @@ fn a_symmetry_of_another_task_is_refused_or_harmless() {
     }
     eprintln!("{refused} refused, {operators} for operators, {axioms} for axioms");
     assert!(operators > 100 && axioms > 10, "{refused} {operators} {axioms}");
+}
+
+/// What rounds leave out of a task need not be kept by its symmetries: also rounds that exclude
+/// nothing are refused with them.
+#[test]
+fn generators_after_rounds_are_refused() {
+    let mut plain = 0;
+    for Sample { task, bytes: old, place, .. } in samples() {
+        let mut all = numbers(&old);
+        assert_eq!(all[place.start - 1], 0, "no rounds");
+        all[place.start - 1] = 1;
+        let Err(refusal) = check(&task, &bytes(&old, &all)) else { panic!("it was verified") };
+        let is_plain = task.axioms.is_empty() && task.num_conditional_effects() == 0;
+        assert_eq!(refusal.reason.contains("generator 0: after rounds"), is_plain, "{refusal}");
+        plain += usize::from(is_plain);
+    }
+    assert!(plain > 1, "{plain}");
 }
