@@ -310,8 +310,9 @@ impl<'t, H: Heuristic> Search<'t, H> {
         if symmetry::bytes(self.task) > limit / MEMORY_FOR_PRUNING {
             return;
         }
+        let is_told_to = self.config.pruning.from.is_some();
         if self.config.pruning.stubborn {
-            self.stubborn = StubbornSets::new(self.task);
+            self.stubborn = StubbornSets::new(self.task, !is_told_to);
         }
         if !self.config.pruning.symmetries {
             return;
@@ -320,8 +321,11 @@ impl<'t, H: Heuristic> Search<'t, H> {
         let work = SYMMETRIES_WORK * least_work(self.task);
         let found = symmetries(self.task, &mut Budget::new(work.max(SYMMETRIES_LEAST_WORK)));
         self.statistics.symmetry_s = started.elapsed().as_secs_f64();
-        self.orbits = Orbits::new(self.task, found);
-        self.statistics.generators = self.orbits.as_ref().map_or(0, |o| o.generators().len());
+        let Some(mut orbits) = Orbits::new(self.task, found) else { return };
+        if is_told_to || orbits.is_useful(&self.packer, &self.registry) {
+            self.statistics.generators = orbits.generators().len();
+            self.orbits = Some(orbits);
+        }
     }
 
     /// The operators that lead from the initial state to a state, or to one of its orbit.

@@ -52,7 +52,8 @@ pub struct Pruning {
     pub stubborn: bool,
     /// Do not store states above the lower bound once memory gets scarce.
     pub partial: bool,
-    /// Begin when so many states have been evaluated, not when the search has taken long enough.
+    /// Begin when so many states have been evaluated, not when the search has taken long enough, and
+    /// whether it seems to be worth it or not.
     pub from: Option<u64>,
 }
 

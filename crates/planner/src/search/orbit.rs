@@ -13,6 +13,9 @@
 //! one member holds for all of them, and a cheapest path through orbits costs as much as a cheapest
 //! plan. This needs nothing of the state that a search began with or of the states it knew before:
 //! symmetries may be switched on at any time, and states stored before stay as they are.
+//! So it is tried on the states that are stored when generators are found. Unless it makes half of
+//! them superfluous, it is left alone: partitionings are made for states along the search, and the
+//! smaller members may lie far from those.
 //!
 //! A plan is rebuilt from the path by the permutations: if τ maps the real state to the stored one,
 //! the real step is the preimage under τ of the stored step.
@@ -21,10 +24,15 @@
 //! permutes the others only, and derived ones are evaluated anew.
 
 use super::astar::Search;
-use super::registry::StateId;
+use super::registry::{StateId, StateRegistry};
+use rustc_hash::FxHashSet;
+
 use crate::heuristic::Heuristic;
 use crate::symmetry::{Generator, OperatorIndex, Symmetries};
 use crate::task::{Fact, FactNumbers, OpId, StatePacker, Task, Value, VarId};
+
+/// So many stored states must end at one, on average, for symmetries to be used.
+const LEAST_ORBIT: usize = 2;
 
 /// Generators, packed for the walk.
 pub(super) struct Orbits {
@@ -70,6 +78,18 @@ impl Orbits {
         let image = Vec::with_capacity(task.variables.len());
         let some = !generators.is_empty();
         some.then_some(Orbits { generators, moves, ends, values, image })
+    }
+
+    /// Whether walks from the states that are stored end at few enough others.
+    pub(super) fn is_useful(&mut self, packer: &StatePacker, registry: &StateRegistry) -> bool {
+        let mut ends = FxHashSet::default();
+        let mut state = vec![0; packer.words()];
+        for id in (0..registry.len() as u32).map(StateId) {
+            state.copy_from_slice(registry.state(id));
+            self.walk(packer, &mut state);
+            ends.insert(state[..packer.key_words()].to_vec());
+        }
+        ends.len() * LEAST_ORBIT <= registry.len()
     }
 
     /// The generators, in the order in which the walk tries them.
