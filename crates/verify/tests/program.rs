@@ -126,7 +126,7 @@ fn with_an_operator(folder: &Folder) {
     folder.write("task.sas", task.strip_suffix("0\n0\n").unwrap().to_owned() + operator);
     let mark = fingerprint("-1 2\n0\n0 0\nst\u{1b}[2Jep x 0\n");
     // Two steps.
-    folder.write("proof", certificate(&[mark, 1, 2, 0, 0, 5, 0, 0, 1, 0, 1]));
+    folder.write("proof", certificate(&[mark, 1, 2, 0, 0, 0, 5, 0, 0, 1, 0, 1]));
 }
 
 #[test]
