@@ -46,6 +46,9 @@ const CONDITIONS: [Condition; 9] = [
     ("explain", &["model"], |given| given.is_of_patterns(), PATTERNS),
 ];
 
+/// What `--without` names of the search itself, whatever the heuristic is.
+const OF_THE_SEARCH: [&str; 4] = ["h2", "symmetries", "stubborn", "partial"];
+
 /// What the paper's way of using predictions leaves no choice of.
 const AS_PUBLISHED: &str = "lcp for every state and without steps: neither --use nor --steps";
 
@@ -145,7 +148,10 @@ pub(crate) fn check(program: &Command, matches: &ArgMatches) -> Result<(), clap:
     let heuristics = given.heuristics();
     for (option, users) in USED_BY {
         // The reduction of the task comes before every heuristic.
-        if option == "without" && name == "plan" && given.values(option).all(|part| part == "h2") {
+        if option == "without"
+            && name == "plan"
+            && given.values(option).all(|part| OF_THE_SEARCH.contains(&part))
+        {
             continue;
         }
         if given.has(option) && !heuristics.iter().any(|name| users.contains(name)) {
