@@ -96,6 +96,7 @@ pub mod engine;
 pub mod plan;
 pub mod search;
 pub mod strategy;
+pub mod symbolic;
 pub mod symmetry;
 
 pub mod testing;

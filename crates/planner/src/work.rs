@@ -36,6 +36,9 @@ pub const RANK: Work = 1;
 /// Reading and adding a row of the store's tables.
 pub const ROW: Work = 2;
 
+/// A step of a recursion on decision diagrams.
+pub const DIAGRAM_STEP: Work = 150;
+
 /// What a search spends on a new state besides evaluating it.
 pub const STATE: Work = 200;
 

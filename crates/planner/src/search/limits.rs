@@ -69,7 +69,7 @@ impl Ticker {
 impl Limits<'_> {
     /// The first limit that is reached; `search_bytes` is what the search itself holds and
     /// `soon_bytes` what it may ask for at once before the next look.
-    pub(super) fn reached(&self, search_bytes: usize, soon_bytes: usize) -> Option<Stop> {
+    pub(crate) fn reached(&self, search_bytes: usize, soon_bytes: usize) -> Option<Stop> {
         if self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Some(Stop::Interrupted);
         }

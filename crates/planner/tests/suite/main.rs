@@ -23,5 +23,6 @@ mod search;
 mod slices;
 mod stages;
 mod start_over;
+mod symbolic;
 mod translate_sizes;
 mod validate;

@@ -1,0 +1,74 @@
+//! Symbolic search finds what exhaustive search finds: optimal costs, and that there is no plan.
+
+use planner::engine::{Bounds, Engine, Progress};
+use planner::search::Limits;
+use planner::symbolic::{Config, Direction, Symbolic};
+use planner::task::{Cost, Task};
+use planner::testing::{StateSpace, random_adl_task, random_task};
+use planner::work::Budget;
+
+/// The optimal cost by exhaustive search.
+fn optimum(task: &Task) -> Option<Cost> {
+    let space = StateSpace::new(task);
+    let initial = space.states.iter().position(|state| *state == task.initial).unwrap();
+    space.distances[initial]
+}
+
+/// The cost by symbolic search in slices of this much work; bounds stay right all the time.
+fn solve(task: &Task, config: Config, slice: u64, optimum: Option<Cost>) -> Option<Cost> {
+    let mut engine = Symbolic::new(task, config, Limits::default());
+    let mut bounds = Bounds::new();
+    for _ in 0..1_000_000 {
+        let progress = engine.advance(&mut bounds, &mut Budget::new(slice));
+        assert!(
+            optimum.is_none_or(|cost| bounds.lower() <= cost),
+            "{:?} {optimum:?}",
+            bounds.lower()
+        );
+        match progress {
+            Progress::Going if !bounds.have_met() => {}
+            Progress::Stopped(stop) => panic!("{stop:?}"),
+            _ => {
+                assert_eq!(engine.refusal(), None);
+                assert!(bounds.have_met(), "{bounds:?}");
+                assert_eq!(bounds.are_unsolvable(), bounds.plan().is_none());
+                let plan = bounds.plan()?;
+                plan.check(task).unwrap();
+                assert_eq!(plan.cost, bounds.lower());
+                return Some(plan.cost);
+            }
+        }
+    }
+    panic!("the search does not end");
+}
+
+const DIRECTIONS: [Direction; 3] = [Direction::Both, Direction::Forward, Direction::Backward];
+
+/// In all directions, at once and in small slices.
+fn check(task: &Task, seed: u64) {
+    let optimum = optimum(task);
+    for direction in DIRECTIONS {
+        let config = Config { direction, memory_bytes: 8 << 20 };
+        for slice in [u64::MAX, 3000] {
+            let cost = solve(task, config, slice, optimum);
+            assert_eq!(cost, optimum, "seed {seed}, {direction:?}, slices of {slice}");
+        }
+    }
+}
+
+#[test]
+fn costs_are_those_of_exhaustive_search() {
+    (0..400).for_each(|seed| check(&random_task(seed), seed));
+}
+
+#[test]
+fn costs_with_conditional_effects_and_axioms_are_those_of_exhaustive_search() {
+    (0..150).for_each(|seed| check(&random_adl_task(seed), seed));
+}
+
+#[test]
+#[ignore = "slow lane: minutes"]
+fn costs_on_many_tasks_are_those_of_exhaustive_search() {
+    (0..10_000).for_each(|seed| check(&random_task(seed), seed));
+    (0..10_000).for_each(|seed| check(&random_adl_task(seed), seed));
+}
