@@ -1,6 +1,6 @@
 //! Dependencies between the crates point one way only: cli → train → lcp → planner → bdd, cli →
-//! cuda → lcp, cli → experiment, which knows nothing of planning, both → host, and cli → verify, which depends on
-//! none of our crates.
+//! cuda → lcp, cli → experiment, which knows nothing of planning, both → host, and cli → verify,
+//! which depends on none of our crates.
 
 use std::path::Path;
 

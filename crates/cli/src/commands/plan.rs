@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use planner::reduce::{ReduceConfig, Reduction, reduce};
 use planner::search::Outcome;
-use planner::strategy::{self, Config, Event, Feature, Without};
+use planner::strategy::{self, Config, Engines, Event, Feature, Without};
+use planner::symbolic::Direction;
 use planner::task::Task;
 use planner::work::Budget;
 
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     task: TaskArgs,
     #[command(flatten)]
     heuristic: HeuristicArgs,
+    /// Who searches; symbolic search uses no heuristic
+    #[arg(long, value_enum, default_value_t = EngineName::Astar, value_name = "NAME")]
+    engine: EngineName,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -48,6 +52,30 @@ pub(crate) struct Args {
     /// Print every rise of the lower bound
     #[arg(long, short, conflicts_with = "quiet")]
     verbose: bool,
+}
+
+/// The name of an engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum EngineName {
+    /// A* with the heuristic
+    Astar,
+    /// Symbolic search from both ends
+    Symbolic,
+    /// Symbolic search from the initial state
+    SymbolicForward,
+    /// Symbolic search from the goal
+    SymbolicBackward,
+}
+
+impl EngineName {
+    fn engines(self) -> Engines {
+        match self {
+            EngineName::Astar => Engines::Astar,
+            EngineName::Symbolic => Engines::Symbolic(Direction::Both),
+            EngineName::SymbolicForward => Engines::Symbolic(Direction::Forward),
+            EngineName::SymbolicBackward => Engines::Symbolic(Direction::Backward),
+        }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -103,6 +131,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         bound: heuristic.build(task, &resources, &mut |note| run.remark(note))?,
         components: heuristic.options.among.components.clone(),
         without,
+        engines: args.engine.engines(),
     };
     let events = |event: Event<'_>| match event {
         Event::Preparing => {}

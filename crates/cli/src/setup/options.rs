@@ -24,13 +24,31 @@ const USED_BY: [(&str, &[Name]); 8] = [
 /// Options that a command has a use for only under a condition on others: command, options, whether
 /// the condition holds, and what it asks for.
 type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
-const CONDITIONS: [Condition; 9] = [
+const CONDITIONS: [Condition; 12] = [
     ("plan", &["certificate-format"], |given| given.has("certificate"), "a --certificate to write"),
     (
         "plan",
         &["certificate-format"],
         |given| given.value("certificate-format") != Some("veripb") || given.is_of_projections(),
         "projections if it is veripb: neither hmax, lmcut, Cartesian abstractions nor landmarks",
+    ),
+    (
+        "plan",
+        &["heuristic", "use", "components", "steps", "rule", "gzocp-time", "model", "as-published"],
+        |given| given.has_astar(),
+        "--engine astar: symbolic search has no heuristic",
+    ),
+    (
+        "plan",
+        &["without"],
+        |given| given.has_astar() || given.values("without").all(|part| part == "h2"),
+        "--engine astar: symbolic search can only be without h2",
+    ),
+    (
+        "plan",
+        &["certificate", "certified"],
+        |given| given.has_astar(),
+        "--engine astar: only A* lists the states of a proof",
     ),
     ("plan", &["as-published"], |given| given.is_as_published(), AS_PUBLISHED),
     ("evaluate", &["as-published"], |given| given.is_as_published(), AS_PUBLISHED),
@@ -100,6 +118,11 @@ impl Given<'_> {
             }
             _ => vec![Auto, Uniform, Scp, Ascent, Ocp, Lcp],
         }
+    }
+
+    /// Whether A* takes part.
+    fn has_astar(&self) -> bool {
+        self.value("engine").is_none_or(|engine| engine == "astar")
     }
 
     /// Whether lcp is used in no other way than the paper's.
@@ -217,6 +240,7 @@ mod tests {
         }
         // Whatever else `plan` has is for every heuristic.
         let general = [
+            "engine",
             "heuristic",
             "time-limit",
             "memory-limit",
@@ -267,6 +291,9 @@ mod tests {
             "plan x.sas --certificate p --certificate-format veripb --heuristic hmax",
             "plan x.sas --certificate p --certificate-format veripb --heuristic lmcut",
             "plan x.sas --certificate p --certificate-format veripb --components cartesian",
+            "plan x.sas --engine symbolic --heuristic blind",
+            "plan x.sas --engine symbolic-forward --certified",
+            "plan x.sas --engine symbolic --without dive",
             "evaluate x.sas --heuristics blind --steps 3",
             "evaluate x.sas --heuristics scp --gzocp-time 1s",
             "evaluate x.sas --heuristics scp,lcp --components systematic:2,landmarks",
@@ -282,6 +309,9 @@ mod tests {
         }
         let useful = [
             "plan x.sas",
+            "plan x.sas --engine symbolic",
+            "plan x.sas --engine symbolic --without h2",
+            "plan x.sas --engine astar --heuristic blind --certified",
             "plan x.sas --heuristic lcp --model self --steps 9 --use stored",
             "plan x.sas --heuristic lcp --model m --as-published --components cegar:1s",
             "evaluate x.sas --heuristics blind,scp --use stored --states 5 --walk 7 --seed 3",

@@ -47,6 +47,7 @@ use crate::certificate::CertificateStatistics;
 use crate::heuristic::Heuristic;
 use crate::reduce::Reduction;
 use crate::search::{self, CertifyError, Limits, Outcome, Pruning, Search, Statistics};
+use crate::symbolic::{self, Symbolic};
 use crate::task::Task;
 use turns::take_turns;
 
@@ -63,7 +64,22 @@ pub struct Config<'t> {
     pub components: Option<Vec<Source>>,
     /// What the default is left without.
     pub without: Without,
+    /// Who searches.
+    pub engines: Engines,
 }
+
+/// The engines of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Engines {
+    /// A* with the bound.
+    #[default]
+    Astar,
+    /// Symbolic search, without a bound. It has no certificate.
+    Symbolic(symbolic::Direction),
+}
+
+/// The memory of decision diagrams where none is given.
+const DIAGRAM_BYTES: usize = 4 << 30;
 
 /// What happens in a run.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +100,8 @@ pub struct Solution<'t> {
     pub outcome: Outcome,
     /// The best bounds, whatever the outcome, and who showed them.
     pub bounds: Bounds,
-    astar: Search<'t, Box<dyn Heuristic + 't>>,
+    statistics: Statistics,
+    astar: Option<Search<'t, Box<dyn Heuristic + 't>>>,
 }
 
 /// Solves a task: an optimal plan, a proof that there is none, or the reason why neither is known.
@@ -96,13 +113,53 @@ pub fn solve<'t>(
     events: &'t dyn Fn(Event<'_>),
 ) -> Solution<'t> {
     events(Event::Preparing);
-    let Config { limits, memory_bytes, bound, components, without } = config;
+    let mut bounds = Bounds::new();
+    let (stopped, astar) = match config.engines {
+        Engines::Astar => {
+            let mut astar = guided_search(task, config, events);
+            let stopped = take_turns(&mut [&mut astar], &mut bounds, &mut |_, _| {});
+            (stopped, Some(astar))
+        }
+        Engines::Symbolic(direction) => {
+            // Tables take less than their share for most of a run, and the rest is for the task.
+            let memory_bytes = config.memory_bytes.map_or(DIAGRAM_BYTES, |bytes| bytes / 8 * 7);
+            let symbolic = symbolic::Config { direction, memory_bytes };
+            let mut symbolic = Symbolic::new(task, symbolic, config.limits);
+            events(Event::Searching);
+            let mut show = |_: usize, bounds: &Bounds| {
+                let lower_bound = bounds.lower();
+                events(Event::Search(&Statistics { lower_bound, ..Statistics::default() }));
+            };
+            let stopped = take_turns(&mut [&mut symbolic], &mut bounds, &mut show);
+            if let Some(refusal) = symbolic.refusal() {
+                events(Event::Note(&format!("symbolic search is not possible: {refusal}")));
+            }
+            (stopped, None)
+        }
+    };
+
+    let outcome = match (stopped, bounds.plan()) {
+        (Some(stop), _) => Outcome::Stopped(stop),
+        (None, Some(plan)) => Outcome::Solved(plan.clone()),
+        (None, None) => Outcome::Unsolvable,
+    };
+    let of_bounds = || Statistics { lower_bound: bounds.lower(), ..Statistics::default() };
+    let statistics = astar.as_ref().map_or_else(of_bounds, |astar| astar.statistics().clone());
+    Solution { outcome, bounds, statistics, astar }
+}
+
+/// A* with the bound of the configuration, or the default's.
+fn guided_search<'t>(
+    task: &'t Task,
+    config: Config<'t>,
+    events: &'t dyn Fn(Event<'_>),
+) -> Search<'t, Box<dyn Heuristic + 't>> {
+    let Config { limits, memory_bytes, bound, components, without, .. } = config;
     let note = &mut |text: String| events(Event::Note(&text));
     let bound = bound.unwrap_or_else(|| {
         let memory = MemoryPlan::new(memory_bytes);
         usual_bound(task, components.as_deref(), memory, without.clone(), note)
     });
-
     events(Event::Searching);
     let progress: search::OnProgress<'t> = Box::new(|statistics| events(Event::Search(statistics)));
     let pruning = Pruning {
@@ -111,35 +168,26 @@ pub fn solve<'t>(
         partial: !without.has(Feature::Partial),
         from: None,
     };
-    let config = search::Config { limits, progress: Some(progress), pruning };
-    let mut astar = Search::new(task, bound, config);
-    let mut bounds = Bounds::new();
-    let stopped = take_turns(&mut [&mut astar], &mut bounds, &mut |_, _| {});
-
-    let outcome = match (stopped, bounds.plan()) {
-        (Some(stop), _) => Outcome::Stopped(stop),
-        (None, Some(plan)) => Outcome::Solved(plan.clone()),
-        (None, None) => Outcome::Unsolvable,
-    };
-    Solution { outcome, bounds, astar }
+    Search::new(task, bound, search::Config { limits, progress: Some(progress), pruning })
 }
 
 impl Solution<'_> {
     /// Figures of the search.
     pub fn statistics(&self) -> &Statistics {
-        self.astar.statistics()
+        &self.statistics
     }
 
     /// Writes a certificate of the outcome, for the original task of the reduction that the run's task
     /// comes from.
     ///
     /// # Panics
-    /// If the run stopped before there was a result.
+    /// If the run stopped before there was a result, or A* took no part in it.
     pub fn certify(
         &mut self,
         reduction: &Reduction<'_>,
         out: &mut dyn Write,
     ) -> Result<CertificateStatistics, CertifyError> {
-        self.astar.certify(&self.outcome, reduction, out)
+        let astar = self.astar.as_mut().expect("only A* lists the states of a proof");
+        astar.certify(&self.outcome, reduction, out)
     }
 }
