@@ -178,7 +178,7 @@ fn the_page_works_in_a_browser() {
         let number = |name: &str| found[name].as_f64().unwrap();
         let words = |name: &str| found[name].as_str().unwrap();
         assert!(number("cells") >= 20.0 && number("components") >= 1.0, "{found}");
-        assert_eq!(number("curves"), 6.0, "{found}");
+        assert_eq!(number("curves"), 4.0, "{found}");
         assert!(words("hovered").contains(" of ") && words("hovered").contains('·'), "{found}");
         assert!(words("focused").contains('·') && found["moved"] == true, "{found}");
         assert!(words("before").starts_with("At the start"), "{found}");

@@ -92,13 +92,12 @@ fn the_parsers_of_lab_read_our_logs() {
     std::fs::write(folder.path().join("wrong.sas"), "begin_version\n2\n").unwrap();
     let unsolvable = "(define (problem none) (:domain lamps) (:objects a) (:init) (:goal (lit a)))";
     std::fs::write(folder.path().join("none.pddl"), unsolvable).unwrap();
+    // All lamps are alike.
+    let slow = ["problem.pddl", "--heuristic", "blind", "--without", "symmetries,stubborn"];
     for (arguments, error) in [
         (&["none.pddl"][..], "search-unsolvable"),
-        (&["problem.pddl", "--heuristic", "blind", "--time-limit", "1s"], "search-out-of-time"),
-        (
-            &["problem.pddl", "--heuristic", "blind", "--memory-limit", "50MiB"],
-            "search-out-of-memory",
-        ),
+        (&[&slow[..], &["--time-limit", "1s"]].concat(), "search-out-of-time"),
+        (&[&slow[..], &["--memory-limit", "50MiB"]].concat(), "search-out-of-memory"),
         (&["wrong.sas"], "translate-input-error"),
     ] {
         let (lab, ours) = properties(folder.path(), arguments);

@@ -1,7 +1,5 @@
 //! Planted bugs: whatever makes a result wrong, its certificate is refused.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use planner::abstraction::{Abstractions, Distance, DistanceScratch, INFINITY, Pattern};
 use planner::abstraction::{PatternLimits, interesting_patterns};
 use planner::certificate::{BoundId, Certificate, Part, View};
@@ -54,11 +52,6 @@ fn stored(task: &Task) -> Stored<Saturated> {
     Stored::new(Saturated::new(&abstractions), StoredConfig::default())
 }
 
-/// What a search comes to, unless it contradicts itself.
-fn unless_stopped<T>(search: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(search)).ok()
-}
-
 /// Runs a search with one wrong value at each state in turn; how many results were wrong.
 fn wrong_values(value: impl Fn(u64) -> Estimate, lies: bool) -> usize {
     let mut wrong = 0;
@@ -73,11 +66,7 @@ fn wrong_values(value: impl Fn(u64) -> Estimate, lies: bool) -> usize {
             let truth = Estimate::AtLeast(distance);
             let state = state.to_vec();
             let mut heuristic = Wrong { inner, state, value, lies, truth, has_lied: false };
-            // The bounds stop a search that finds a plan below what it has shown.
-            let Some(certified) = unless_stopped(|| certify(&task, &mut heuristic)) else {
-                wrong += 1;
-                continue;
-            };
+            let certified = certify(&task, &mut heuristic);
             let verdict = check(&task, &certified.bytes);
             let is_wrong = cost(&certified.outcome) != optimum;
             wrong += usize::from(is_wrong);
@@ -220,10 +209,7 @@ fn a_partitioner_that_gives_away_one_too_much_is_found_out() {
             assert_eq!(check(&task, &certified.bytes).map(|v| v.cost), Ok(optimum));
             honest += certified.statistics.bounds;
             let mut heuristic = TooMuch::new(&task, 1, goals);
-            let Some(certified) = unless_stopped(|| certify(&task, &mut heuristic)) else {
-                wrong += 1;
-                continue;
-            };
+            let certified = certify(&task, &mut heuristic);
             let verdict = check(&task, &certified.bytes);
             refused += u64::from(verdict.is_err());
             // A projection that gets all has a transition along which 1 too much is used, if any
@@ -237,5 +223,5 @@ fn a_partitioner_that_gives_away_one_too_much_is_found_out() {
             }
         }
     }
-    assert!(honest > 200 && refused > 30 && wrong > 50, "{honest} {refused} {wrong}");
+    assert!(honest > 200 && refused > 100 && wrong > 0, "{honest} {refused} {wrong}");
 }

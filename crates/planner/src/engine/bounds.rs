@@ -48,28 +48,19 @@ impl Bounds {
     }
 
     /// Takes note of a lower bound; whether it is higher than the one so far.
-    ///
-    /// # Panics
-    /// If it exceeds the cost of the best plan: then a bound was not admissible, and no result of
-    /// this run can be trusted.
     pub fn raise(&mut self, lower: Cost, by: &'static str) -> bool {
         let rises = lower > self.lower;
         if rises {
             (self.lower, self.raised_by) = (lower, Some(by));
-            self.check();
         }
         rises
     }
 
     /// Takes note of a plan; whether it is cheaper than the best one so far.
-    ///
-    /// # Panics
-    /// If it costs less than the lower bound, as [`Bounds::raise`] does.
     pub fn offer(&mut self, plan: Plan, by: &'static str) -> bool {
         let is_better = self.upper().is_none_or(|best| plan.cost < best);
         if is_better {
             (self.plan, self.found_by) = (Some(plan), Some(by));
-            self.check();
         }
         is_better
     }
@@ -98,7 +89,12 @@ impl Bounds {
         self.unsolvable || self.upper().is_some_and(|upper| upper <= self.lower)
     }
 
-    fn check(&self) {
+    /// Stops a run whose engines contradict each other or themselves.
+    ///
+    /// # Panics
+    /// If a plan costs less than the lower bound, or there is one although there should be none:
+    /// then a bound was not admissible, and no result of the run can be trusted.
+    pub fn check(&self) {
         let is_sound = self.upper().is_none_or(|upper| self.lower <= upper && !self.unsolvable);
         assert!(
             is_sound,
@@ -149,6 +145,8 @@ mod tests {
     fn a_bound_above_a_plan_is_never_accepted() {
         let mut bounds = Bounds::new();
         bounds.offer(plan(4), "a");
+        bounds.check();
         bounds.raise(5, "b");
+        bounds.check();
     }
 }

@@ -4,7 +4,7 @@
 //! a slice is a twentieth of all work so far, but at least [`LEAST_SLICE`].
 //! So every engine has the same share of the work in the long run, none waits long at the
 //! beginning, and the number of turns grows with the logarithm of the work.
-//! Turns end when the bounds meet or nobody is left.
+//! Turns end when the bounds meet or nobody is left; bounds that contradict each other stop the run.
 //! An engine that has nothing more to do leaves, and so does one that is out of memory; out of time
 //! or an interruption ends the turns of all.
 
@@ -37,6 +37,7 @@ pub(super) fn take_turns(
         let slice = (done.iter().sum::<Work>() / PART).max(LEAST_SLICE);
         let mut budget = Budget::new(slice);
         let progress = engines[next].advance(bounds, &mut budget);
+        bounds.check();
         // A turn without work must not be repeated for ever.
         done[next] += budget.spent().max(1);
         after(next, bounds);
