@@ -26,7 +26,7 @@ impl Invariants {
         if self.is_unsolvable {
             return unsolvable(original);
         }
-        self.drop_useless_effects(original);
+        self.drop_useless_effects();
         let needed = self.needed_variables(original);
         self.operators.is_kept.iter_mut().zip(&self.operators.eff).for_each(|(kept, eff)| {
             *kept &= eff.iter().any(|&fact| needed[self.operators.var_of[fact as usize] as usize]);
@@ -64,6 +64,10 @@ impl Invariants {
         let mut smaller: Vec<(OpId, Operator)> =
             left.map(|o| (o, self.smaller_operator(original, o, &fates))).collect();
         keep_cheapest(&mut smaller);
+        for (o, operator) in &smaller {
+            let had = original.operator(*o).pre.iter().filter_map(kept).count();
+            statistics.preconditions_added += operator.pre.len() - had;
+        }
         let (operators, smaller): (Vec<OpId>, Vec<Operator>) = smaller.into_iter().unzip();
         statistics.operators_removed = original.operators.len() - operators.len();
 
@@ -117,15 +121,10 @@ impl Invariants {
     }
 
     /// An effect that is a precondition, too, changes nothing.
-    ///
-    /// Where only mutexes imply the precondition, the effect stays: the operator may be applied in a
-    /// state that is on no plan, and must do there what it does in the original task.
-    fn drop_useless_effects(&mut self, original: &Task) {
-        let (facts, all) = (&self.operators.facts, &mut self.operators.eff);
-        for (operator, eff) in original.operators.iter().zip(all) {
-            let is_pre = |fact: &u32| operator.pre.iter().any(|p| facts.of(*p) as u32 == *fact);
-            if eff.iter().any(is_pre) {
-                *eff = eff.iter().filter(|fact| !is_pre(fact)).copied().collect();
+    fn drop_useless_effects(&mut self) {
+        for (pre, eff) in self.operators.pre.iter().zip(&mut self.operators.eff) {
+            if eff.iter().any(|fact| pre.contains(fact)) {
+                *eff = eff.iter().filter(|fact| !pre.contains(fact)).copied().collect();
             }
         }
     }
@@ -150,10 +149,7 @@ impl Invariants {
         needed
     }
 
-    /// An operator with its own preconditions.
-    ///
-    /// Those that mutexes imply are left to the mutexes: written into operators, they make more
-    /// patterns interesting than they are worth.
+    /// An operator with its own preconditions and those on variables that it changes.
     fn smaller_operator(&self, original: &Task, o: OpId, fates: &[Fate]) -> Operator {
         let operator = original.operator(o);
         let (facts, eff) = (&self.operators.facts, &self.operators.eff[o.index()]);
@@ -162,8 +158,12 @@ impl Invariants {
             Fate::Dropped => None,
             Fate::Never => unreachable!("an operator with such a fact is removed"),
         };
-        let own = operator.pre.iter().map(|&fact| facts.of(fact) as u32);
-        let mut pre: Vec<Fact> = own.filter_map(|fact| in_smaller(&fact)).collect();
+        let own: Vec<u32> = operator.pre.iter().map(|&fact| facts.of(fact) as u32).collect();
+        let implied = self.operators.pre[o.index()].iter().filter(|fact| {
+            let var = self.operators.var_of[**fact as usize];
+            operator.eff_on(VarId(var)).is_some() && operator.pre_on(VarId(var)).is_none()
+        });
+        let mut pre: Vec<Fact> = own.iter().chain(implied).filter_map(in_smaller).collect();
         pre.sort_unstable();
         Operator {
             schema: operator.schema,

@@ -3,8 +3,8 @@
 //! Computes pairs of facts that hold together in no state of any plan, by rounds forward from the
 //! initial state and backward from the goal in turns, until nothing changes.
 //! A round trusts the rounds before it: it ignores the pairs and the operators that they excluded.
-//! After each round, preconditions that follow from mutexes are taken into account, and operators
-//! that are on no plan are removed; the smaller task does not spell these preconditions out.
+//! After each round, preconditions that follow are added to operators, and operators that are on no
+//! plan are removed.
 //! What is left is a smaller task: without these operators, without facts that are mutex with
 //! themselves, without variables that have one value left or that nothing needs, and of operators
 //! that have become the same with the cheapest only.
@@ -87,6 +87,8 @@ pub struct ReductionStatistics {
     pub facts_removed: usize,
     /// Variables removed.
     pub variables_removed: usize,
+    /// Preconditions added.
+    pub preconditions_added: usize,
     /// Whether there is no plan at all.
     pub unsolvable: bool,
     /// What it took.

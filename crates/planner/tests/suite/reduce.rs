@@ -42,7 +42,7 @@ fn has(state: &[Value], (a, b): (Fact, Fact)) -> bool {
 }
 
 /// Compares a reduction with all states of the task; how much it removed.
-fn compare(task: &Task, seed: u64) -> [usize; 5] {
+fn compare(task: &Task, seed: u64) -> [usize; 6] {
     let reduction = reduced(task);
     let space = StateSpace::new(task);
     let smaller = reduction.task();
@@ -115,13 +115,14 @@ fn compare(task: &Task, seed: u64) -> [usize; 5] {
         statistics.operators_removed,
         statistics.facts_removed,
         statistics.variables_removed,
+        statistics.preconditions_added,
         statistics.mutexes,
         backward,
     ]
 }
 
 fn compare_all(seeds: std::ops::Range<u64>) {
-    let mut found = [0; 5];
+    let mut found = [0; 6];
     let count = (seeds.end - seeds.start) as usize;
     for seed in seeds {
         let of_task = compare(&random_task(seed), seed);
