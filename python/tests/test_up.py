@@ -21,6 +21,7 @@ from unified_planning.shortcuts import (
     IntType,
     MinimizeActionCosts,
     Object,
+    Not,
     OneshotPlanner,
     PlanValidator,
     Plus,
@@ -148,7 +149,25 @@ def test_limits() -> None:
     assert solve(roads(IntType()), timeout=1e-6).status is Status.TIMEOUT
     params = {"memory_limit": "20MiB", "heuristic": "blind"}
     with OneshotPlanner(name="apportion", params=params) as planner:
-        assert planner.solve(wide()).status is Status.MEMOUT
+        assert planner.solve(counter()).status is Status.MEMOUT
+
+
+def counter() -> Problem:
+    """A binary counter: states without number, none of which can be left out."""
+    problem = Problem("counter")
+    lower: list[Any] = []
+    for i in range(30):
+        on = problem.add_fluent(f"on{i}", default_initial_value=False)
+        count = InstantaneousAction(f"count{i}")
+        count.add_precondition(Not(on))
+        count.add_effect(on, True)
+        for bit in lower:
+            count.add_precondition(bit)
+            count.add_effect(bit, False)
+        problem.add_action(count)
+        problem.add_goal(on)
+        lower.append(on)
+    return problem
 
 
 def wide() -> Problem:
