@@ -134,13 +134,17 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         engines: args.engine.engines(),
     };
     let events = |event: Event<'_>| match event {
-        Event::Preparing => {}
         Event::Note(text) => run.remark(text.to_string()),
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
     };
     let solution = strategy::solve(task, config, &events);
     run.progress(solution.statistics());
+    if let Some(refusal) = &solution.refusal {
+        let message =
+            format!("symbolic search cannot solve this task: {refusal}; use --engine astar");
+        return Err(Failure::new(Exit::Unsupported, message));
+    }
 
     let (status, text) = match &solution.outcome {
         Outcome::Solved(plan) => {

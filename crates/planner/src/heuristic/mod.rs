@@ -21,6 +21,8 @@ pub use maximum::Maximum;
 pub use schedule::ScheduleConfig;
 pub use stored::{Stored, StoredConfig};
 
+use std::ops::DerefMut;
+
 use crate::certificate::{BoundId, Certificate};
 pub use crate::estimate::Estimate;
 use crate::task::{Cost, Value};
@@ -125,38 +127,8 @@ pub enum Verdict {
     Restart(Why),
 }
 
-impl<H: Heuristic + ?Sized> Heuristic for Box<H> {
-    fn begin(&mut self, initial: &[Value], why: Why) {
-        (**self).begin(initial, why);
-    }
-
-    fn evaluate(&mut self, state: &[Value]) -> Estimate {
-        (**self).evaluate(state)
-    }
-
-    fn before_expansion(&mut self, visit: Visit<'_>) -> Verdict {
-        (**self).before_expansion(visit)
-    }
-
-    fn justify(
-        &mut self,
-        state: &[Value],
-        least: Estimate,
-        certificate: &mut Certificate<'_>,
-    ) -> Option<BoundId> {
-        (**self).justify(state, least, certificate)
-    }
-
-    fn work(&self) -> Option<Work> {
-        (**self).work()
-    }
-
-    fn statistics(&self) -> HeuristicStatistics {
-        (**self).statistics()
-    }
-}
-
-impl<H: Heuristic + ?Sized> Heuristic for &mut H {
+/// What owns or borrows a heuristic is one.
+impl<P: DerefMut<Target: Heuristic>> Heuristic for P {
     fn begin(&mut self, initial: &[Value], why: Why) {
         (**self).begin(initial, why);
     }

@@ -38,7 +38,7 @@ pub use bound::{first_components, growing, later_bound, stages, stored_config, u
 pub use collections::Worth;
 pub use components::{Source, components};
 pub use memory::MemoryPlan;
-pub use stages::{Grow, PATIENCE, Stages};
+pub use stages::{Grow, Stages};
 pub use without::{Feature, Without};
 
 use std::io::Write;
@@ -84,8 +84,6 @@ const DIAGRAM_BYTES: usize = 4 << 30;
 /// What happens in a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'e> {
-    /// Components and bounds are being built.
-    Preparing,
     /// Something about them that the user should know.
     Note(&'e str),
     /// The search begins.
@@ -100,6 +98,8 @@ pub struct Solution<'t> {
     pub outcome: Outcome,
     /// The best bounds, whatever the outcome, and who showed them.
     pub bounds: Bounds,
+    /// Why the engine that was asked for cannot search this task; the outcome says nothing then.
+    pub refusal: Option<String>,
     statistics: Statistics,
     astar: Option<Search<'t, Box<dyn Heuristic + 't>>>,
 }
@@ -112,13 +112,12 @@ pub fn solve<'t>(
     config: Config<'t>,
     events: &'t dyn Fn(Event<'_>),
 ) -> Solution<'t> {
-    events(Event::Preparing);
     let mut bounds = Bounds::new();
-    let (stopped, astar) = match config.engines {
+    let (stopped, refusal, astar) = match config.engines {
         Engines::Astar => {
             let mut astar = guided_search(task, config, events);
             let stopped = take_turns(&mut [&mut astar], &mut bounds, &mut |_, _| {});
-            (stopped, Some(astar))
+            (stopped, None, Some(astar))
         }
         Engines::Symbolic(direction) => {
             // Tables take less than their share for most of a run, and the rest is for the task.
@@ -131,10 +130,7 @@ pub fn solve<'t>(
                 events(Event::Search(&Statistics { lower_bound, ..Statistics::default() }));
             };
             let stopped = take_turns(&mut [&mut symbolic], &mut bounds, &mut show);
-            if let Some(refusal) = symbolic.refusal() {
-                events(Event::Note(&format!("symbolic search is not possible: {refusal}")));
-            }
-            (stopped, None)
+            (stopped, symbolic.refusal().map(|refusal| refusal.to_string()), None)
         }
     };
 
@@ -145,7 +141,7 @@ pub fn solve<'t>(
     };
     let of_bounds = || Statistics { lower_bound: bounds.lower(), ..Statistics::default() };
     let statistics = astar.as_ref().map_or_else(of_bounds, |astar| astar.statistics().clone());
-    Solution { outcome, bounds, statistics, astar }
+    Solution { outcome, bounds, refusal, statistics, astar }
 }
 
 /// A* with the bound of the configuration, or the default's.

@@ -1,7 +1,7 @@
 //! The stages of a search with stored partitionings.
 //!
 //! A search begins with components that are there at once.
-//! After [`PATIENCE`] it goes on in one of two ways: with more components, if there are any that
+//! After a second of work it goes on in one of two ways: with more components, if there are any that
 //! are worth it, or else with a dive.
 //! In both cases it begins again, with what was learned.
 
@@ -13,7 +13,7 @@ use crate::task::Value;
 use crate::work::{SECOND, Work};
 
 /// The work of the first stage: easy tasks end before it is over.
-pub const PATIENCE: Work = SECOND;
+const PATIENCE: Work = SECOND;
 
 /// Makes the store of the second stage from that of the first; none if no more components are
 /// worth it.

@@ -52,7 +52,6 @@ pub(super) fn find_plan(task: &Task, components: Option<Vec<Source>>, run: &Run)
     let memory_bytes = run.resources().beside(task).memory_bytes;
     let config = Config { limits, memory_bytes, components, ..Config::default() };
     let events = |event: Event<'_>| match event {
-        Event::Preparing => {}
         Event::Note(text) => note(text),
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
