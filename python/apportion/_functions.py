@@ -25,7 +25,8 @@ from apportion._results import (
     Validation,
 )
 
-#: A file, or PDDL as text: a string with a bracket in it is text.
+#: A file, or PDDL or a ``.sas`` task as text: a string that begins with a bracket or with
+#: ``begin_version``, after comments, is text unless a file has that name.
 Source = str | os.PathLike[str]
 #: Seconds, unless it says so itself; infinitely many are no limit.
 Time = float | timedelta
@@ -216,11 +217,11 @@ class _Files:
 
     def __enter__(self) -> _Files:
         for name, given in self._sources.items():
-            if isinstance(given, str) and "(" in given:
+            if _is_text(given):
                 if self._folder is None:
                     self._folder = TemporaryDirectory(prefix="apportion-")
                 path = Path(self._folder.name, f"{name}.pddl")
-                path.write_text(given, encoding="utf-8")
+                path.write_text(os.fspath(given), encoding="utf-8")
                 self.names[str(path)] = f"<{name}>"
                 self.paths.append(str(path))
             else:
@@ -245,7 +246,7 @@ class _Files:
         return kind(
             self._named(report["message"]),
             message=place.get("message"),
-            file=self._named(place["file"]) if place else None,
+            file=self._named(place["file"]) if place else self._missing(),
             line=place.get("line"),
             column=place.get("column"),
             expected=place.get("expected"),
@@ -253,10 +254,26 @@ class _Files:
             exit_code=ended.exit_code,
         )
 
+    def _missing(self) -> str | None:
+        """The first file that is not there, as it was given."""
+        return next((path for path in self.paths if not os.path.exists(path)), None)
+
     def _named(self, text: str) -> str:
         for path, name in self.names.items():
             text = text.replace(path, name)
         return text
+
+
+def _is_text(given: Source) -> bool:
+    """Whether this is PDDL, or a plan, rather than the name of a file."""
+    if not isinstance(given, str):
+        return False
+    lines = (line.split(";", 1)[0].strip() for line in given.splitlines())
+    first = next((line for line in lines if line), "")
+    if not first.startswith(("(", "begin_version")):
+        # A plan of no steps is comments only.
+        return not first and ";" in given and not os.path.exists(given)
+    return "\n" in given or not os.path.exists(given)
 
 
 def _limits(time: Time | None, memory: Memory | None) -> list[str]:

@@ -94,8 +94,22 @@ def test_errors_say_where_and_what_to_do(examples: Path) -> None:
         with pytest.raises(apportion.InputError) as caught:
             function(domain, TYPO)
         assert caught.value.line == 2
-    with pytest.raises(apportion.InputError, match="cannot read"):
+    with pytest.raises(apportion.InputError, match="cannot read") as caught:
         apportion.plan(domain, "missing.pddl")
+    assert caught.value.file == "missing.pddl"
+
+
+def test_a_file_may_have_any_name(courier: Task, tmp_path: Path) -> None:
+    domain = tmp_path / "domain (1).pddl"
+    problem = tmp_path / "two parcels (copy).pddl"
+    domain.write_text(courier[0].read_text())
+    problem.write_text(courier[1].read_text())
+    assert apportion.plan(str(domain), str(problem)).cost == 70
+    text = "; a comment (first)\n" + problem.read_text()
+    assert apportion.plan(str(domain), text).cost == 70
+    with pytest.raises(apportion.InputError) as caught:
+        apportion.plan(str(domain), "parcels (2).pddl")
+    assert caught.value.file == "parcels (2).pddl"
 
 
 def test_unsupported_constructs_are_named() -> None:

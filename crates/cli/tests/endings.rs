@@ -73,7 +73,9 @@ fn a_plan_that_cannot_be_written_is_printed_and_in_the_json() {
     let plan = ["plan", &domain, &problem, "--heuristic", "blind", "--plan-file", "/dev/full"];
     let output = run_in(folder.path(), &[&plan[..], &["--json", "out.json"]].concat());
     assert_eq!(output.status.code(), Some(74));
-    assert!(text(&output.stdout).starts_with("(drive market depot)\n"));
+    let (first, rest) = text(&output.stdout).split_once('\n').unwrap();
+    assert!(first.starts_with("Optimal: cost 70, 10 steps, proved in "), "{first}");
+    assert!(rest.starts_with("(drive market depot)\n"));
     assert!(text(&output.stdout).ends_with("search exit code: 74\n"));
     let said = text(&output.stderr);
     assert!(said.contains("cannot write /dev/full") && said.contains("printed above"), "{said}");
@@ -115,6 +117,54 @@ fn a_minus_is_standard_output() {
     let left: Vec<PathBuf> =
         std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// The first line for people, the rest as Fast Downward words it; the reason stands there once.
+#[test]
+fn the_first_line_says_how_a_run_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    write_lamps(folder.path(), 40);
+    let slow = ["plan", "problem.pddl", "--heuristic", "blind", "--without", ALIKE];
+    let output = run_in(folder.path(), &[&slow[..], &["--time-limit", "1s"]].concat());
+    let log = text(&output.stdout);
+    let first = log.lines().next().unwrap();
+    let bound = first.strip_prefix("Out of time: every plan costs at least ").unwrap();
+    let bound: u64 = bound.strip_suffix('.').unwrap().parse().unwrap();
+    assert!(bound > 0);
+    assert!(log.contains(&format!("\nLower bound: {bound}\n")), "{log}");
+    assert_eq!(log.matches("Time limit has been reached.").count(), 1, "{log}");
+    assert_eq!(text(&output.stderr), "");
+    let unsolvable = "(define (problem none) (:domain lamps) (:objects a) (:init) (:goal (lit a)))";
+    std::fs::write(folder.path().join("none.pddl"), unsolvable).unwrap();
+    let output = run_in(folder.path(), &["plan", "none.pddl"]);
+    assert!(text(&output.stdout).starts_with("No plan exists (proved in "));
+    // What is quiet says only why there is no result.
+    let quiet = ["--quiet", "--time-limit", "1s"];
+    let output = run_in(folder.path(), &[&slow[..], &quiet].concat());
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(23), ""));
+    assert!(text(&output.stderr).starts_with("Out of time"), "{output:?}");
+}
+
+/// What a terminal shows: a few lines, and everything with `--stats`.
+#[test]
+fn a_terminal_shows_few_lines() {
+    let script = |line: &str, folder: &Path| {
+        Command::new("script").args(["-qec", line, "/dev/null"]).current_dir(folder).output()
+    };
+    let (folder, [domain, problem]) = courier();
+    let line = format!("{} plan {domain} {problem}", env!("CARGO_BIN_EXE_apportion"));
+    let Ok(output) = script(&line, folder.path()) else {
+        eprintln!("SKIPPED: the program `script` is not there, so no terminal is tried");
+        return;
+    };
+    let shown: Vec<&str> = text(&output.stdout).lines().collect();
+    assert!(shown[0].starts_with("Optimal: cost 70, 10 steps, proved in "), "{shown:?}");
+    assert_eq!(shown[1], "(drive market depot)");
+    assert!(shown.contains(&"Plan file: sas_plan"), "{shown:?}");
+    assert_eq!(shown.last(), Some(&"search exit code: 0"));
+    assert_eq!(shown.len(), 19, "{shown:?}");
+    let output = script(&format!("{line} --stats"), folder.path()).unwrap();
+    assert!(text(&output.stdout).contains("Expanded until last jump: "));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `apportion plan`: finds an optimal plan.
 
+use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use planner::work::Budget;
 use crate::run::certificate::CertificateArgs;
 use crate::run::console::visible;
 use crate::run::exit::{self, Exit, Failure};
-use crate::run::limits::{LimitArgs, Options, Verbosity};
+use crate::run::limits::{LimitArgs, Log, Options, Verbosity};
 use crate::run::output::{Output, keep_apart, parse_path};
 use crate::run::report::Status;
 use crate::run::watch::{Phase, Run};
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Print the plan only
     #[arg(long, short)]
     quiet: bool,
+    /// Print all statistics; they are always printed where standard output is no terminal
+    #[arg(long, conflicts_with = "quiet")]
+    stats: bool,
     /// Print every rise of the lower bound
     #[arg(long, short, conflicts_with = "quiet")]
     verbose: bool,
@@ -169,6 +173,9 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         Some(text) => args.plan_file.write_unless_stdout(text),
         None => Ok(()),
     };
+    if let (Some(_), Ok(()), Some(file)) = (&text, &plan_written, args.plan_file.file()) {
+        run.note(|report| report.plan_file = Some(file.display().to_string()));
+    }
     let mut certified = Ok(());
     if args.certificate.is_wanted() {
         run.found(status);
@@ -179,7 +186,8 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     {
         return certified.map(|()| Exit::Internal.into());
     }
-    let end = run.claim_end();
+    let mut end = run.claim_end();
+    end.announce(status);
     let written = match &text {
         Some(text) => print_plan(text, &args.plan_file, plan_written, run),
         None => Ok(()),
@@ -263,11 +271,17 @@ impl Args {
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
+        let to_person = match self.json {
+            Some(Output::Stdout) => std::io::stderr().is_terminal(),
+            _ => std::io::stdout().is_terminal(),
+        };
+        let log = if to_person && !self.stats { Log::Brief } else { Log::Full };
         let files = self.task.files.iter().map(|file| file.display().to_string()).collect();
         Options {
             json: self.json.clone(),
             progress: self.progress.clone(),
             files,
+            log: Some(log),
             heuristic: self.heuristic.name(),
             model: self.heuristic.options.learned.model_name(),
             ..Options::new(&self.limits, verbosity)

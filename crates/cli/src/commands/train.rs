@@ -316,13 +316,13 @@ impl View {
                 self.bar.show(step, steps, &state);
             }
             Event::Epoch(epoch) => {
-                self.bar.clear();
-                note(format_args!(
-                    "epoch {:3}: loss {:.4}, validation {:.4}, h/h_ocp {:.4} (scp {:.4}, uniform \
+                self.bar.say(&format!(
+                    "epoch {:3}: loss {:.4}, validation {:.4}, {} {:.4} (scp {:.4}, uniform \
                      {:.4}), {:.0} states/s, {:.0} s",
                     epoch.epoch,
                     epoch.train_loss,
                     epoch.validation_loss,
+                    epoch.reference.ratio(),
                     epoch.ratio,
                     epoch.ratio_scp,
                     epoch.ratio_uniform,

@@ -17,6 +17,8 @@ pub(crate) struct Options {
     /// Where progress is written for programs.
     pub(crate) progress: Option<PathBuf>,
     pub(crate) verbosity: Verbosity,
+    /// What the run reports of its end on a console, if it does.
+    pub(crate) log: Option<Log>,
     pub(crate) files: Vec<String>,
     pub(crate) heuristic: String,
     pub(crate) model: Option<String>,
@@ -47,11 +49,21 @@ impl Options {
             json: None,
             progress: None,
             verbosity,
+            log: None,
             files: Vec::new(),
             heuristic: String::new(),
             model: None,
         }
     }
+}
+
+/// How much of a search is reported at its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Log {
+    /// What a person wants to know.
+    Brief,
+    /// All that programs read.
+    Full,
 }
 
 /// How much to say.

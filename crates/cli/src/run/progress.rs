@@ -1,8 +1,11 @@
-//! Live progress of long commands on stderr.
+//! Live progress of long commands on standard error, drawn by `indicatif`.
 
 use std::io::IsTerminal;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
+
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::run::console::visible;
 use crate::run::progress_file::Progress;
@@ -12,71 +15,79 @@ use host::units::{show_bytes, show_duration};
 /// Goes back to the start of the line and empties it.
 pub(crate) const CLEAR_LINE: &str = "\r\x1b[2K";
 
-/// A line that counts what is done: live on a terminal; elsewhere a plain line now and then, or nothing.
+/// A line of text on the terminal that replaces itself, and makes room for what is printed.
+fn live_line() -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_msg}").expect("the template is valid");
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10)).with_style(style)
+}
+
+/// Counts what is done: a live line on a terminal; elsewhere a plain line now and then, or nothing.
 pub(crate) struct Bar {
     what: &'static str,
-    live: bool,
-    /// How often a line is due.
+    /// The line, if standard error is a terminal.
+    live: Option<ProgressBar>,
+    /// How often a plain line is due.
     every: Option<Duration>,
     started: Instant,
-    /// The line on the terminal, and when it was drawn.
-    drawn: Mutex<(String, Instant)>,
+    /// When the last plain line was printed.
+    last: Mutex<Instant>,
 }
 
 impl Bar {
     /// Counts `what`; `plain` says how often a line is due where there is no terminal.
     pub(crate) fn new(what: &'static str, plain: Option<Duration>) -> Bar {
-        let live = std::io::stderr().is_terminal();
-        let every = if live { Some(Duration::from_millis(100)) } else { plain };
+        let live = std::io::stderr().is_terminal().then(live_line);
         let started = Instant::now();
-        Bar { what, live, every, started, drawn: Mutex::new((String::new(), started)) }
+        Bar { what, live, every: plain, started, last: Mutex::new(started) }
     }
 
     /// Shows that `done` of `all` are done, if a line is due.
     pub(crate) fn show(&self, done: usize, all: usize, message: &str) {
-        let mut drawn = self.drawn();
-        if self.every.is_none_or(|every| done < all && drawn.1.elapsed() < every) {
+        let (what, elapsed) = (self.what, show_duration(self.started.elapsed()));
+        let line = || format!("{done}/{all} {what}: {} [{elapsed}]", visible(message));
+        if let Some(live) = &self.live {
+            live.set_message(line());
             return;
         }
-        let (what, elapsed) = (self.what, show_duration(self.started.elapsed()));
-        let line = format!("{done}/{all} {what}: {} [{elapsed}]", visible(message));
-        if self.live {
-            eprint!("{CLEAR_LINE}{line}");
-        } else {
-            eprintln!("{line}");
+        let mut last = self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if self.every.is_some_and(|every| done >= all || last.elapsed() >= every) {
+            eprintln!("{}", line());
+            *last = Instant::now();
         }
-        *drawn = (line, Instant::now());
     }
 
     /// Prints a line of its own, above the live one.
     pub(crate) fn say(&self, text: &str) {
-        let text = visible(text);
-        match self.live {
-            true => eprint!("{CLEAR_LINE}{text}\n{}", self.drawn().0),
-            false => eprintln!("{text}"),
+        match &self.live {
+            Some(live) => live.println(visible(text)),
+            None => eprintln!("{}", visible(text)),
         }
     }
 
     /// Takes the live line away.
     pub(crate) fn clear(&self) {
-        self.drawn().0.clear();
-        if self.live {
-            eprint!("{CLEAR_LINE}");
+        if let Some(live) = &self.live {
+            live.finish_and_clear();
         }
-    }
-
-    fn drawn(&self) -> MutexGuard<'_, (String, Instant)> {
-        self.drawn.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
 /// Nothing is shown of runs shorter than this.
 const SILENCE: f64 = 2.0;
+/// How long the end of a run waits for whoever is drawing; it may be that thread itself.
+const PATIENCE: Duration = Duration::from_millis(200);
 
-/// A line that says what a run is doing: live on a terminal; elsewhere a plain line now and then.
+/// Says what a run is doing: a live line on a terminal; elsewhere a plain line now and then.
+///
+/// Invariant: after [`ProgressLine::end`] nothing is drawn any more.
 pub(crate) struct ProgressLine {
-    live: bool,
-    shown: bool,
+    drawing: Mutex<Drawing>,
+    /// Whether there is a live line to be taken away.
+    shown: AtomicBool,
+}
+
+struct Drawing {
+    live: Option<ProgressBar>,
     /// After how many seconds of the run the next line is due.
     next: f64,
 }
@@ -84,43 +95,97 @@ pub(crate) struct ProgressLine {
 impl ProgressLine {
     /// Nothing is shown yet.
     pub(crate) fn new() -> ProgressLine {
-        ProgressLine { live: std::io::stderr().is_terminal(), shown: false, next: SILENCE }
+        let live = std::io::stderr().is_terminal().then(live_line);
+        let drawing = Mutex::new(Drawing { live, next: SILENCE });
+        ProgressLine { drawing, shown: AtomicBool::new(false) }
     }
 
     /// Shows where the run stands, if a line is due.
-    pub(crate) fn show(&mut self, now: &Progress) {
-        if now.seconds < self.next {
+    pub(crate) fn show(&self, now: &Progress) {
+        let Ok(mut drawing) = self.drawing.try_lock() else { return };
+        if now.seconds < drawing.next {
             return;
         }
-        self.next = match self.live {
-            true => now.seconds + 0.2,
-            false => (now.seconds * 2.0).min(now.seconds + 60.0),
+        drawing.next = match drawing.live {
+            Some(_) => now.seconds + 0.2,
+            None => (now.seconds * 2.0).min(now.seconds + 60.0),
         };
-        let doing = match now.phase {
-            Phase::Translate => "translating".to_string(),
-            Phase::Preprocess => "building the heuristic".to_string(),
-            Phase::Explain(state, of) => format!("state {state} of {of}: splitting the costs"),
-            Phase::Certify => "writing the certificate".to_string(),
-            Phase::Verify => "checking the certificate".to_string(),
-            Phase::Search => {
-                format!(
-                    "f ≥ {}, {} expanded, {:.0} states/s",
-                    now.lower_bound.unwrap_or(0),
-                    now.expanded,
-                    now.evaluated as f64 / now.phase_seconds.max(1e-9),
-                )
+        let text = line(now);
+        match &drawing.live {
+            Some(live) => {
+                self.shown.store(true, Ordering::SeqCst);
+                live.set_message(text);
             }
-        };
-        let text = format!("[{:.0} s, {}] {doing}", now.seconds, show_bytes(now.memory_bytes));
-        let text = if self.live { format!("{CLEAR_LINE}{text}") } else { format!("{text}\n") };
-        self.shown = true;
-        eprint!("{text}");
+            None => eprintln!("{text}"),
+        }
     }
 
-    /// Takes the live line away.
-    pub(crate) fn clear(&self) {
-        if self.live && self.shown {
-            eprint!("{CLEAR_LINE}");
+    /// Takes the live line away while something is printed.
+    pub(crate) fn make_room(&self, print: impl FnOnce()) {
+        let drawing = self.drawing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match &drawing.live {
+            Some(live) if self.shown.load(Ordering::SeqCst) => live.suspend(print),
+            _ => print(),
         }
+    }
+
+    /// Ends the drawing; what is to be written to the terminal first, without any lock.
+    pub(crate) fn end(&self) -> Option<&'static str> {
+        let asked = Instant::now();
+        loop {
+            match self.drawing.try_lock() {
+                Ok(drawing) => std::mem::forget(drawing),
+                Err(TryLockError::Poisoned(drawing)) => std::mem::forget(drawing),
+                Err(TryLockError::WouldBlock) if asked.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
+                }
+                Err(TryLockError::WouldBlock) => {}
+            }
+            return self.shown.swap(false, Ordering::SeqCst).then_some(CLEAR_LINE);
+        }
+    }
+}
+
+/// Where a run stands, in one line with a unit for every figure.
+fn line(now: &Progress) -> String {
+    let doing = match now.phase {
+        Phase::Translate => "translating".to_string(),
+        Phase::Preprocess => "building the heuristic".to_string(),
+        Phase::Explain(state, of) => format!("state {state} of {of}: splitting the costs"),
+        Phase::Certify => "writing the certificate".to_string(),
+        Phase::Verify => "checking the certificate".to_string(),
+        Phase::Search => {
+            let rate = now.expanded as f64 / now.phase_seconds.max(1e-9);
+            format!(
+                "cost at least {}; {} states expanded, {} per second",
+                now.lower_bound.unwrap_or(0),
+                HumanCount(now.expanded),
+                HumanCount(rate as u64),
+            )
+        }
+    };
+    let (seconds, memory) = (now.seconds, show_bytes(now.memory_bytes));
+    format!("[{seconds:.0} s, {memory}] {doing}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_has_its_unit() {
+        let now = Progress {
+            seconds: 12.3,
+            phase: Phase::Search,
+            phase_seconds: 10.0,
+            lower_bound: Some(21),
+            expanded: 1_234_560,
+            evaluated: 2_000_000,
+            memory_bytes: 340 << 20,
+        };
+        let expected =
+            "[12 s, 340 MiB] cost at least 21; 1,234,560 states expanded, 123,456 per second";
+        assert_eq!(line(&now), expected);
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use host::units::show_duration;
 use planner::reduce::{Reduction, ReductionStatistics};
 use planner::search::{Statistics, Stop};
 use planner::task::{Cost, Task};
@@ -68,7 +69,7 @@ impl Status {
         limits.into_iter().find(|status| status.exit() == exit)
     }
 
-    /// For people.
+    /// As Fast Downward says it.
     pub(crate) fn sentence(self) -> &'static str {
         match self {
             Status::Solved => "Solution found.",
@@ -115,6 +116,9 @@ pub(crate) struct Report {
     pub(crate) plan_length: Option<usize>,
     /// The names of the plan's operators.
     pub(crate) plan: Option<Vec<String>>,
+    /// Where the plan was written.
+    #[serde(skip)]
+    pub(crate) plan_file: Option<String>,
     /// No plan costs less than this; unknown before the search.
     pub(crate) lower_bound: Option<Cost>,
     #[serde(flatten)]
@@ -178,6 +182,49 @@ impl Report {
         self.reduce_s = time.as_secs_f64();
     }
 
+    /// How the run ended, in one sentence.
+    pub(crate) fn headline(&self, status: Status, elapsed: Duration) -> String {
+        let seconds = elapsed.as_secs_f64();
+        let time = match seconds {
+            0.0..0.01 => "less than 0.01 s".to_string(),
+            0.01..10.0 => format!("{seconds:.2} s"),
+            _ => show_duration(elapsed),
+        };
+        let ended = match status {
+            Status::Solved => {
+                let (cost, steps) = (self.cost.unwrap_or(0), self.plan_length.unwrap_or(0));
+                let s = if steps == 1 { "" } else { "s" };
+                return format!("Optimal: cost {cost}, {steps} step{s}, proved in {time}.");
+            }
+            Status::Unsolvable => return format!("No plan exists (proved in {time})."),
+            Status::OutOfTime => "Out of time",
+            Status::OutOfMemory => "Out of memory",
+            Status::Interrupted => "Interrupted",
+            Status::Terminated => "Terminated",
+            Status::HungUp => "Hung up",
+            Status::Unsupported | Status::Error => return status.sentence().to_string(),
+        };
+        match self.lower_bound {
+            Some(bound) => format!("{ended}: every plan costs at least {bound}."),
+            None => format!("{ended}: no lower bound is known yet."),
+        }
+    }
+
+    /// What a person wants to know of a run besides its headline and plan.
+    pub(crate) fn brief_log(&self) -> String {
+        let mut out = String::new();
+        if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
+            let _ = writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}");
+        }
+        if let Some(file) = &self.plan_file {
+            let _ = writeln!(out, "Plan file: {file}");
+        }
+        let _ = writeln!(out, "Expanded {} state(s).", self.statistics.expanded);
+        let _ = writeln!(out, "Total time: {:.6}s", self.total_s);
+        let _ = writeln!(out, "Peak memory: {} KB", self.peak_memory_bytes / 1024);
+        out + &self.last_line()
+    }
+
     /// The lines of a log, as Fast Downward words them.
     pub(crate) fn log(&self) -> String {
         let mut out = String::new();
@@ -213,6 +260,10 @@ impl Report {
         }
         if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
             writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}")?;
+        }
+        let is_open = self.cost.is_none() && self.status != Status::Unsolvable;
+        if let Some(bound) = self.lower_bound.filter(|_| is_open) {
+            writeln!(out, "Lower bound: {bound}")?;
         }
         if let Some(h) = search.initial_h {
             writeln!(out, "Initial heuristic value for {}: {h}", self.heuristic)?;

@@ -8,7 +8,7 @@
 //!
 //! Invariant: the report is written once, by whoever claims the end first.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::run::console::visible;
 use crate::run::exit::{self, Exit, Failure};
-use crate::run::limits::{Options, Verbosity, processor_time_limit};
+use crate::run::limits::{Log, Options, Verbosity, processor_time_limit};
 use crate::run::output::{self, Output};
 use crate::run::progress::ProgressLine;
 use crate::run::progress_file::{Due, Progress, ProgressFile};
@@ -47,6 +47,7 @@ pub(crate) struct Run {
     deadline: Option<Instant>,
     known: Mutex<Known>,
     progress: Option<ProgressFile>,
+    line: ProgressLine,
     ended: AtomicBool,
 }
 
@@ -92,6 +93,7 @@ impl Run {
             deadline,
             known: Mutex::new(known),
             progress,
+            line: ProgressLine::new(),
             ended: AtomicBool::new(false),
         });
         memory::limit(run.memory_limit().unwrap_or(usize::MAX), || {
@@ -162,7 +164,9 @@ impl Run {
         }
         if jump && self.options.verbosity == Verbosity::Verbose {
             let Statistics { lower_bound, evaluated, expanded, .. } = statistics;
-            eprintln!("f = {lower_bound}, {evaluated} evaluated, {expanded} expanded");
+            self.line.make_room(|| {
+                eprintln!("f = {lower_bound}, {evaluated} evaluated, {expanded} expanded");
+            });
         }
     }
 
@@ -170,8 +174,8 @@ impl Run {
     pub(crate) fn say(&self, text: &str) {
         match self.options.verbosity {
             Verbosity::Quiet | Verbosity::Progress => {}
-            _ if self.json_on_stdout() => print(std::io::stderr(), text),
-            _ => print(std::io::stdout(), text),
+            _ if self.json_on_stdout() => self.line.make_room(|| print(std::io::stderr(), text)),
+            _ => self.line.make_room(|| print(std::io::stdout(), text)),
         }
     }
 
@@ -191,7 +195,10 @@ impl Run {
                 std::thread::sleep(INTERVAL);
             }
         }
-        End { run: self }
+        if let Some(clear) = self.line.end() {
+            write_raw_as_is(libc::STDERR_FILENO, clear);
+        }
+        End { run: self, announced: false }
     }
 
     /// Ends the process because of a limit or a signal, whatever it is doing.
@@ -203,8 +210,9 @@ impl Run {
         let failure = found.map(without).map(|message| Failure::new(Exit::NotWritten, message));
         let exit = end.report(found.unwrap_or(status), failure.as_ref().map_or(Ok(()), Err));
         output::abandon();
-        let message = failure.map_or(status.sentence().into(), |failure| failure.to_string());
-        write_raw(libc::STDERR_FILENO, &format!("{message}\n"));
+        if let Some(failure) = failure {
+            write_raw(libc::STDERR_FILENO, &format!("{failure}\n"));
+        }
         // SAFETY: ends the process; nothing runs afterwards.
         unsafe { libc::_exit(exit as i32) }
     }
@@ -249,6 +257,13 @@ impl Run {
         }
     }
 
+    /// Where the end of the run is reported, and how much of it.
+    fn logs(&self) -> Option<(i32, Log)> {
+        let to = if self.json_on_stdout() { libc::STDERR_FILENO } else { libc::STDOUT_FILENO };
+        let log = self.options.log?;
+        (self.options.verbosity >= Verbosity::Normal).then_some((to, log))
+    }
+
     /// Whether standard output is for the JSON object.
     pub(crate) fn json_on_stdout(&self) -> bool {
         self.options.json == Some(Output::Stdout)
@@ -259,7 +274,6 @@ impl Run {
     }
 
     fn watch(&self) {
-        let mut line = ProgressLine::new();
         let processor_time = processor_time_limit();
         let end = self.deadline.and_then(|deadline| deadline.checked_add(GRACE));
         while !self.ended.load(Ordering::Relaxed) {
@@ -277,25 +291,55 @@ impl Run {
             }
             self.write_progress(Due::Second);
             if self.options.verbosity != Verbosity::Quiet {
-                line.show(&self.standing());
+                self.line.show(&self.standing());
             }
         }
-        line.clear();
     }
 }
 
 /// The end of a run, held by whoever claimed it first.
 pub(crate) struct End<'r> {
     run: &'r Run,
+    /// Whether the sentence about the end is printed already.
+    announced: bool,
 }
 
 impl End<'_> {
+    /// Prints the one sentence that a person wants to read first.
+    pub(crate) fn announce(&mut self, status: Status) {
+        let run = self.run;
+        let failed = matches!(status, Status::Error | Status::Unsupported);
+        if std::mem::replace(&mut self.announced, true) || failed {
+            return;
+        }
+        let logs = run.logs();
+        let sentence = match run.options.log {
+            Some(_) => run.known().report.clone().headline(status, run.started.elapsed()),
+            None => status.sentence().to_string(),
+        };
+        let sentence = format!("{sentence}\n");
+        if let Some((to, _)) = logs {
+            write_raw(to, &sentence);
+        }
+        // Where nothing is logged, or into a file, a person still learns why there is no result.
+        let in_file = logs.is_some_and(|(to, _)| {
+            to == libc::STDOUT_FILENO
+                && !std::io::stdout().is_terminal()
+                && std::io::stderr().is_terminal()
+        });
+        let is_result = matches!(status, Status::Solved | Status::Unsolvable);
+        if !is_result && (logs.is_none() || in_file) {
+            write_raw(libc::STDERR_FILENO, &sentence);
+        }
+    }
+
     /// Writes the report of a run that ended like this, the log too unless it failed; returns how
     /// the process is to end.
     ///
     /// Prints without std's locks, which another thread may hold for ever.
-    pub(crate) fn report(self, status: Status, result: Result<(), &anyhow::Error>) -> Exit {
+    pub(crate) fn report(mut self, status: Status, result: Result<(), &anyhow::Error>) -> Exit {
         let run = self.run;
+        self.announce(status);
         let exit = result.map_or_else(exit::of_error, |()| status.exit());
         run.write_progress(Due::Now);
         let mut known = run.known();
@@ -309,10 +353,13 @@ impl End<'_> {
         report.total_s = run.started.elapsed().as_secs_f64();
         (report.peak_memory_bytes, report.cpu_s) = memory::usage();
         let is_written = run.write_json(&report);
-        if run.options.verbosity >= Verbosity::Normal {
-            let to = if run.json_on_stdout() { libc::STDERR_FILENO } else { libc::STDOUT_FILENO };
+        if let Some((to, log)) = run.logs() {
             let failed = matches!(status, Status::Error | Status::Unsupported);
-            write_raw(to, &if failed { report.last_line() } else { report.log() });
+            match (failed, log) {
+                (true, _) => write_raw(to, &report.last_line()),
+                (false, Log::Full) => write_raw(to, &report.log()),
+                (false, Log::Brief) => write_raw(to, &report.brief_log()),
+            };
         }
         // Whoever reads the JSON object alone must not miss it unnoticed.
         if is_written || exit != Exit::Success { exit } else { Exit::NotWritten }
@@ -346,7 +393,11 @@ fn print(mut to: impl Write, text: &str) {
 
 /// Prints without std's locks; false if not all of it could be printed.
 fn write_raw(fd: i32, text: &str) -> bool {
-    let text = visible(text);
+    write_raw_as_is(fd, &visible(text))
+}
+
+/// [`write_raw`] for what may steer the terminal.
+fn write_raw_as_is(fd: i32, text: &str) -> bool {
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         // SAFETY: pointer and length describe a live slice.

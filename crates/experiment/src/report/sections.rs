@@ -51,7 +51,15 @@ fn headline(results: &Results, contradictions: usize) -> Vec<Fact> {
     ];
     facts.extend(results.best().map(|best| {
         let solved = results.coverage(best, None).0;
-        fact(&format!("solved by {}", results.configurations[best]), solved, false)
+        let alike = run.iter().filter(|&&c| results.coverage(c, None).0 == solved);
+        let names: Vec<&str> = alike.map(|&c| &*results.configurations[c]).collect();
+        let who = match &names[..] {
+            [first, _, _, rest @ ..] if !rest.is_empty() => {
+                format!("{first} and {} others", names.len() - 1)
+            }
+            few => few.join(", "),
+        };
+        fact(&format!("solved by {who}"), solved, false)
     }));
     facts.push(fact("unexplained errors", errors, errors > 0));
     facts.push(fact("contradictions", contradictions, contradictions > 0));

@@ -10,7 +10,8 @@ use super::{Model, Signature};
 const MODELS: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/shipped_models.rs"));
 
 /// The shipped model that fits a task best: of those that cover its symbols, the one with the
-/// fewest others, and of these the one with the best ratio `h/h_ocp` in its validation.
+/// fewest others, and of these the one with the best ratio `h/h_ocp` in its validation (trained models
+/// without that ratio, for want of labels, come last).
 pub fn shipped_model(task: &Task) -> Option<Model> {
     let signature = Signature::of_task(task);
     let fits = |bytes: &&&[u8]| {

@@ -17,8 +17,8 @@ pub(super) struct Baselines {
 
 /// The states that count, with the h that a bound is measured against, and the baselines there.
 ///
-/// The reference is h_OCP, or where it is not known the better of the baselines; dead ends and
-/// states with h_OCP = 0 do not count.
+/// The reference is h_OCP, or where it is not known the value of saturated partitioning (of uniform
+/// partitioning where that is 0); dead ends and states with reference 0 do not count.
 pub(super) fn baselines(examples: &Examples) -> (Vec<Item>, Baselines) {
     let values: Vec<(Item, f64, f64)> = examples
         .tasks
@@ -49,7 +49,7 @@ fn of_task(t: u32, task: &TaskExamples) -> Vec<(Item, f64, f64)> {
         let (Some(uniform), Some(scp)) = (value(&mut uniform), value(&mut saturated)) else {
             continue;
         };
-        let reference = state.h_ocp.unwrap_or(uniform.max(scp));
+        let reference = state.h_ocp.unwrap_or(if scp > 0.0 { scp } else { uniform });
         if reference > 0.0 {
             let id = ExampleId { task: t, state: s as u32 };
             values.push((Item { id, reference }, uniform, scp));

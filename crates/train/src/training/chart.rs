@@ -13,7 +13,10 @@ pub struct EpochMetrics {
     pub train_loss: f64,
     /// The mean loss over the validation states.
     pub validation_loss: f64,
-    /// The mean of h / h_OCP over the validation states.
+    /// What h is divided by in the ratios.
+    #[serde(default)]
+    pub reference: Reference,
+    /// The mean of h / reference over the validation states.
     pub ratio: f64,
     /// The same for uniform partitioning.
     pub ratio_uniform: f64,
@@ -25,6 +28,27 @@ pub struct EpochMetrics {
     pub seconds: f64,
     /// Training states per second in this epoch.
     pub states_per_s: f64,
+}
+
+/// What bounds are compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reference {
+    /// The optimal partitioning: the validation states have labels.
+    #[default]
+    HOcp,
+    /// Saturated partitioning: they have none.
+    Scp,
+}
+
+impl Reference {
+    /// The name of the ratio.
+    pub fn ratio(self) -> &'static str {
+        match self {
+            Reference::HOcp => "h/h_ocp",
+            Reference::Scp => "h/scp",
+        }
+    }
 }
 
 /// One line of a panel; values that are not finite are left out.
@@ -63,10 +87,12 @@ pub(super) fn learning_curve(title: &str, epochs: &[EpochMetrics]) -> String {
         curve("scp", "#c60", |m| m.ratio_scp),
         curve("uniform", "#393", |m| m.ratio_uniform),
     ];
-    let panels = [
-        Panel { title: "loss", curves: losses },
-        Panel { title: "h / h_OCP on validation states", curves: ratios },
-    ];
+    let reference = match epochs.last().map(|epoch| epoch.reference).unwrap_or_default() {
+        Reference::HOcp => "h / h_OCP on validation states",
+        Reference::Scp => "h / h_SCP on validation states",
+    };
+    let panels =
+        [Panel { title: "loss", curves: losses }, Panel { title: reference, curves: ratios }];
     svg(title, &panels)
 }
 

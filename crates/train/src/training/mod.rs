@@ -34,8 +34,8 @@ use rayon::prelude::*;
 use crate::dataset::tasks::TaskStates;
 use crate::generate::Random;
 use baseline::{Baselines, baselines};
-pub use chart::EpochMetrics;
 use chart::learning_curve;
+pub use chart::{EpochMetrics, Reference};
 use checkpoint::{Checkpoint, CheckpointError, Progress};
 use config::TrainConfig;
 pub use error::TrainError;
@@ -245,6 +245,14 @@ struct Validation {
     baselines: Baselines,
 }
 
+impl Validation {
+    /// What h is divided by: the optimum if every state has it as a label.
+    fn reference(&self) -> Reference {
+        let is_labelled = |item: &Item| self.examples.example(item.id).1.h_ocp.is_some();
+        if self.items.iter().all(is_labelled) { Reference::HOcp } else { Reference::Scp }
+    }
+}
+
 /// A trainer with what belongs to its directory.
 struct TrainingRun<'a> {
     config: TrainConfig,
@@ -325,6 +333,7 @@ impl TrainingRun<'_> {
             epoch,
             train_loss: sum / states as f64,
             validation_loss,
+            reference: self.validation.reference(),
             ratio,
             ratio_uniform: self.validation.baselines.uniform,
             ratio_scp: self.validation.baselines.scp,
@@ -401,13 +410,14 @@ impl TrainingRun<'_> {
             self.metrics.iter().min_by(|a, b| a.validation_loss.total_cmp(&b.validation_loss));
         let mut validation = BTreeMap::new();
         if let Some(best) = best {
+            let name = best.reference.ratio();
             validation.extend([
                 ("epochs".to_string(), self.metrics.len() as f64),
                 ("epoch".to_string(), best.epoch as f64),
                 ("loss".to_string(), best.validation_loss),
-                ("h/h_ocp".to_string(), best.ratio),
-                ("h/h_ocp uniform".to_string(), best.ratio_uniform),
-                ("h/h_ocp scp".to_string(), best.ratio_scp),
+                (name.to_string(), best.ratio),
+                (format!("{name} uniform"), best.ratio_uniform),
+                (format!("{name} scp"), best.ratio_scp),
                 ("states".to_string(), self.validation.items.len() as f64),
                 ("seconds".to_string(), self.seconds()),
             ]);
