@@ -38,6 +38,10 @@ const SOFTNESS: f64 = 1e-3;
 /// The distance of the bounds on F at which the partitioning counts as found, relative to F.
 const ACCURACY: f64 = 1e-8;
 
+/// The same once no path is missing: the program is complete then, would be solved to the same
+/// numbers again, and what is left between the bounds is the solver's rounding.
+const COMPLETE_ACCURACY: f64 = 1e-6;
+
 /// The accuracy of the programs.
 const SOLVER_ACCURACY: f64 = 1e-10;
 
@@ -93,7 +97,7 @@ impl Canonical {
 
     /// The canonical partitioning for a state that is no dead end of any component.
     ///
-    /// `None` if the solver fails or the bounds do not meet.
+    /// `None` if the solver fails, or the bounds are too far apart when no path is missing.
     pub fn shares_for(&mut self, state: &[Value]) -> Option<CanonicalShares> {
         let Canonical { abstractions, classes, known_networks, networks, search } = self;
         known_networks.of_state(abstractions, classes, state, networks, &mut Budget::unlimited());
@@ -106,11 +110,17 @@ impl Canonical {
             costs = face.costs(&rows, &solution);
             let optimum = face.optimum(&rows, &solution);
             let upper = face.upper_bound(&rows, &solution);
+            let known = face.size();
             let value = face.add_paths(&costs, search);
+            let is_complete = face.size() == known;
+            let accuracy = if is_complete { COMPLETE_ACCURACY } else { ACCURACY };
             let gap = optimum - (value - SOFTNESS * face.unevenness(&costs));
-            if gap <= ACCURACY * optimum.max(face.unit) {
+            if gap <= accuracy * optimum.max(face.unit) {
                 let (shares, upper) = (face.shares(&costs), upper.max(value));
                 return Some(CanonicalShares { shares, value, upper, gap, rounds });
+            }
+            if is_complete {
+                return None;
             }
         }
         None
@@ -198,6 +208,12 @@ impl<'a> Face<'a> {
             }
         }
         value
+    }
+
+    /// How many paths and slots are known; neither is ever forgotten.
+    fn size(&self) -> usize {
+        let paths: usize = self.paths.iter().map(Vec::len).sum();
+        paths + self.slots.values().map(Vec::len).sum::<usize>()
     }
 
     /// Whether the cost of a class is divided at all.
