@@ -94,6 +94,7 @@ pub mod heuristic;
 
 pub mod engine;
 pub mod plan;
+pub mod plans;
 pub mod search;
 pub mod strategy;
 pub mod symbolic;

@@ -14,6 +14,7 @@ mod oracle;
 mod partitionings;
 mod pddl_errors;
 mod permuted;
+mod plans;
 mod projections;
 mod pruning;
 mod reduce;
