@@ -16,6 +16,7 @@ mod optimal;
 mod policy;
 mod portfolio;
 mod saturated;
+mod shares;
 mod walks;
 
 use thiserror::Error;

@@ -6,6 +6,7 @@
 mod astar;
 mod certify;
 mod chunks;
+mod exact;
 mod limits;
 mod nodes;
 mod open_list;
@@ -17,6 +18,7 @@ mod stubborn;
 
 pub use astar::{Search, astar};
 pub use certify::CertifyError;
+pub use exact::exact_distances;
 pub use limits::{Limits, Stop};
 pub use open_list::OpenList;
 pub use registry::{StateId, StateRegistry, hash_words};

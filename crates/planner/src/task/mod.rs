@@ -5,6 +5,7 @@
 //! arguments), because graphs and features are defined on them.
 
 mod axioms;
+mod expander;
 mod facts;
 mod mutexes;
 mod packing;
@@ -12,6 +13,7 @@ mod successors;
 mod walk;
 
 pub use axioms::{AxiomEvaluator, AxiomScratch};
+pub use expander::{Expander, ExpanderScratch};
 pub use facts::FactNumbers;
 pub use mutexes::{DeadEnds, FactPairs, Mutexes, ones};
 pub use packing::{StatePacker, WordCondition, WordEffect};

@@ -2,10 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::{
-    AxiomEvaluator, AxiomScratch, OpId, StatePacker, SuccessorGenerator, SuccessorStack, Task,
-    Value,
-};
+use super::{Expander, ExpanderScratch, OpId, Task, Value};
 
 /// What becomes of a walk that meets a dead end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,47 +17,29 @@ pub enum AtDeadEnd {
 #[derive(Debug)]
 pub struct RandomWalk<'t> {
     task: &'t Task,
-    packer: StatePacker,
-    successors: SuccessorGenerator,
-    stack: SuccessorStack,
-    packed: Vec<u32>,
+    expander: Expander,
+    scratch: ExpanderScratch,
     before: Vec<Value>,
-    applicable: Vec<OpId>,
-    axioms: AxiomEvaluator,
-    scratch: AxiomScratch,
 }
 
 impl<'t> RandomWalk<'t> {
     /// A walker for the task.
     pub fn new(task: &'t Task) -> RandomWalk<'t> {
-        let packer = StatePacker::new(task);
-        RandomWalk {
-            task,
-            successors: SuccessorGenerator::new(task, &packer),
-            stack: SuccessorStack::default(),
-            packed: vec![0; packer.words()],
-            before: Vec::new(),
-            applicable: Vec::new(),
-            axioms: AxiomEvaluator::new(task),
-            scratch: AxiomScratch::default(),
-            packer,
-        }
+        let (expander, scratch) = (Expander::new(task), ExpanderScratch::default());
+        RandomWalk { task, expander, scratch, before: Vec::new() }
     }
 
     /// Goes to a successor of the state, each applicable operator being equally likely.
     /// `None` if no operator is applicable.
     pub fn step(&mut self, state: &mut [Value], rng: &mut impl Rng) -> Option<OpId> {
-        self.packer.pack(state, &mut self.packed);
-        self.applicable.clear();
-        self.successors.applicable(&self.packed, &mut self.stack, &mut self.applicable);
-        if self.applicable.is_empty() {
+        let applicable = self.expander.applicable(state, &mut self.scratch);
+        if applicable.is_empty() {
             return None;
         }
-        let op = self.applicable[rng.random_range(0..self.applicable.len())];
+        let op = applicable[rng.random_range(0..applicable.len())];
         self.before.clear();
         self.before.extend_from_slice(state);
-        self.task.operator(op).apply(&self.before, state);
-        self.axioms.evaluate(state, &mut self.scratch);
+        self.expander.apply(self.task, &self.before, op, state, &mut self.scratch);
         Some(op)
     }
 
