@@ -20,7 +20,7 @@ use crate::run::limits::{LimitArgs, Log, Options, Verbosity};
 use crate::run::output::{Output, keep_apart, parse_path};
 use crate::run::report::Status;
 use crate::run::watch::{Phase, Run};
-use crate::setup::heuristic::{HeuristicArgs, Resources};
+use crate::setup::heuristic::{HeuristicArgs, Name, Resources};
 use crate::setup::input::TaskArgs;
 
 /// Find an optimal plan
@@ -31,9 +31,10 @@ pub(crate) struct Args {
     task: TaskArgs,
     #[command(flatten)]
     heuristic: HeuristicArgs,
-    /// Who searches; symbolic search uses no heuristic
-    #[arg(long, value_enum, default_value_t = EngineName::Astar, value_name = "NAME")]
-    engine: EngineName,
+    /// Who searches; symbolic search uses no heuristic [default: all with the heuristic auto, else
+    /// astar]
+    #[arg(long, value_enum, value_name = "NAME")]
+    engine: Option<EngineName>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -61,6 +62,8 @@ pub(crate) struct Args {
 /// The name of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum EngineName {
+    /// A* with the heuristic, symbolic search and a search for plans, in turns
+    All,
     /// A* with the heuristic
     Astar,
     /// Symbolic search from both ends
@@ -74,6 +77,7 @@ enum EngineName {
 impl EngineName {
     fn engines(self) -> Engines {
         match self {
+            EngineName::All => Engines::All,
             EngineName::Astar => Engines::Astar,
             EngineName::Symbolic => Engines::Symbolic(Direction::Both),
             EngineName::SymbolicForward => Engines::Symbolic(Direction::Forward),
@@ -135,16 +139,20 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         bound: heuristic.build(task, &resources, &mut |note| run.remark(note))?,
         components: heuristic.options.among.components.clone(),
         without,
-        engines: args.engine.engines(),
+        engines: args.engines(),
+        ..Config::default()
     };
     let events = |event: Event<'_>| match event {
         Event::Note(text) => run.remark(text.to_string()),
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
+        Event::Bound(bounds) | Event::Plan(_, bounds) => run.raise_bound(bounds.lower()),
     };
+    let is_alone = matches!(config.engines, Engines::Symbolic(_));
     let solution = strategy::solve(task, config, &events);
     run.progress(solution.statistics());
-    if let Some(refusal) = &solution.refusal {
+    run.raise_bound(solution.bounds.lower());
+    if let Some(refusal) = solution.refusal.filter(|_| is_alone) {
         let message =
             format!("symbolic search cannot solve this task: {refusal}; use --engine astar");
         return Err(Failure::new(Exit::Unsupported, message));
@@ -163,6 +171,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
             });
             (Status::Solved, Some(text))
         }
+        Outcome::Bounded(_) => unreachable!("an optimal plan was asked for"),
         Outcome::Unsolvable => (Status::Unsolvable, None),
         Outcome::Stopped(stop) => {
             return Ok(run.claim_end().report((*stop).into(), Ok(())).into());
@@ -250,6 +259,12 @@ impl Args {
                 note(why.to_string());
             }
         };
+        if self.engines() == Engines::All {
+            leave_out(
+                Feature::Symbolic,
+                "symbolic search takes no part: a certificate lists the states that A* knows",
+            );
+        }
         leave_out(
             Feature::Stubborn,
             "stubborn sets are not used: a certificate lists all successors of a state",
@@ -263,6 +278,14 @@ impl Args {
             leave_out(Feature::Symmetries, "symmetries are not used: the proof has none");
         }
         without
+    }
+
+    fn engines(&self) -> Engines {
+        match (self.engine, self.heuristic.heuristic) {
+            (Some(engine), _) => engine.engines(),
+            (None, Name::Auto) => Engines::All,
+            (None, _) => Engines::Astar,
+        }
     }
 
     fn options(&self) -> Options {

@@ -162,9 +162,8 @@ impl Report {
         format!("search exit code: {}\n", self.exit_code)
     }
 
-    /// Takes the figures of a search.
+    /// Takes the figures of A*.
     pub(crate) fn set_statistics(&mut self, statistics: &Statistics) {
-        self.lower_bound = Some(statistics.lower_bound);
         self.heuristic_memory_bytes = statistics.heuristic.memory_bytes();
         self.statistics = statistics.clone();
     }

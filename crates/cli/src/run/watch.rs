@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use planner::search::{Limits, Statistics};
+use planner::task::Cost;
 use planner::translate::Interrupt;
 use serde::Serialize;
 
@@ -153,19 +154,26 @@ impl Run {
         change(&mut self.known().report);
     }
 
-    /// Takes the statistics of the search so far.
+    /// Takes the statistics of A* so far.
     pub(crate) fn progress(&self, statistics: &Statistics) {
+        self.known().report.set_statistics(statistics);
+        self.raise_bound(statistics.lower_bound);
+    }
+
+    /// Every plan costs at least this.
+    pub(crate) fn raise_bound(&self, lower: Cost) {
         let mut known = self.known();
-        let jump = known.report.lower_bound != Some(statistics.lower_bound);
-        known.report.set_statistics(statistics);
-        drop(known);
-        if jump {
-            self.write_progress(Due::Rise);
+        let jump = known.report.lower_bound.is_none_or(|known| lower > known);
+        if !jump {
+            return;
         }
-        if jump && self.options.verbosity == Verbosity::Verbose {
-            let Statistics { lower_bound, evaluated, expanded, .. } = statistics;
+        known.report.lower_bound = Some(lower);
+        let Statistics { evaluated, expanded, .. } = known.report.statistics;
+        drop(known);
+        self.write_progress(Due::Rise);
+        if self.options.verbosity == Verbosity::Verbose {
             self.line.make_room(|| {
-                eprintln!("f = {lower_bound}, {evaluated} evaluated, {expanded} expanded");
+                eprintln!("f = {lower}, {evaluated} evaluated, {expanded} expanded");
             });
         }
     }

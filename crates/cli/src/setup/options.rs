@@ -36,19 +36,19 @@ const CONDITIONS: [Condition; 12] = [
         "plan",
         &["heuristic", "use", "components", "steps", "rule", "gzocp-time", "model", "as-published"],
         |given| given.has_astar(),
-        "--engine astar: symbolic search has no heuristic",
+        "--engine astar or all: symbolic search has no heuristic",
     ),
     (
         "plan",
         &["without"],
         |given| given.has_astar() || given.values("without").all(|part| part == "h2"),
-        "--engine astar: symbolic search can only be without h2",
+        "--engine astar or all: symbolic search can only be without h2",
     ),
     (
         "plan",
         &["certificate", "certified"],
         |given| given.has_astar(),
-        "--engine astar: only A* lists the states of a proof",
+        "--engine astar or all: only A* lists the states of a proof",
     ),
     ("plan", &["as-published"], |given| given.is_as_published(), AS_PUBLISHED),
     ("evaluate", &["as-published"], |given| given.is_as_published(), AS_PUBLISHED),
@@ -122,7 +122,7 @@ impl Given<'_> {
 
     /// Whether A* takes part.
     fn has_astar(&self) -> bool {
-        self.value("engine").is_none_or(|engine| engine == "astar")
+        self.value("engine").is_none_or(|engine| !engine.starts_with("symbolic"))
     }
 
     /// Whether lcp is used in no other way than the paper's.

@@ -72,7 +72,7 @@ fn cost(outcome: &Outcome) -> Option<Cost> {
     match outcome {
         Outcome::Solved(plan) => Some(plan.cost),
         Outcome::Unsolvable => None,
-        Outcome::Stopped(stop) => panic!("there are no limits, but {stop:?}"),
+        outcome => panic!("there are no limits, but {outcome:?}"),
     }
 }
 

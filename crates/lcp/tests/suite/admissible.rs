@@ -85,7 +85,7 @@ fn check(what: &str, task: &Task, space: &StateSpace, make: &dyn Fn() -> Learned
         let found: Option<Cost> = match astar(task, &mut heuristic, Config::default()).outcome {
             Outcome::Solved(plan) => Some(plan.cost),
             Outcome::Unsolvable => None,
-            Outcome::Stopped(_) => panic!("there is no limit"),
+            outcome => panic!("there is no limit, but {outcome:?}"),
         };
         assert_eq!(found, optimum, "{what}");
     }

@@ -66,7 +66,7 @@ fn check(what: &str, task: &Task, seed: u64) -> bool {
                 Some(plan.cost)
             }
             Outcome::Unsolvable => None,
-            Outcome::Stopped(_) => unreachable!("there is no limit"),
+            Outcome::Bounded(_) | Outcome::Stopped(_) => unreachable!("there is no limit"),
         };
         assert_eq!(found, optimum, "{name}, {what} {seed}");
         for (state, h_star) in space.states.iter().zip(&space.distances) {

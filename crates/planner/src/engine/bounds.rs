@@ -1,5 +1,6 @@
 //! What is known of the cost of the cheapest plan, and who showed it.
 
+use super::gap::Gap;
 use crate::plan::Plan;
 use crate::task::Cost;
 
@@ -14,12 +15,19 @@ pub struct Bounds {
     plan: Option<Plan>,
     found_by: Option<&'static str>,
     unsolvable: bool,
+    /// How close they have to come.
+    gap: Gap,
 }
 
 impl Bounds {
     /// Nothing is known yet: every plan costs at least 0.
     pub fn new() -> Bounds {
         Bounds::default()
+    }
+
+    /// Nothing is known yet, and a plan within this gap is all that is asked for.
+    pub fn within(gap: Gap) -> Bounds {
+        Bounds { gap, ..Bounds::default() }
     }
 
     /// Every plan costs at least this.
@@ -84,9 +92,15 @@ impl Bounds {
         self.unsolvable
     }
 
-    /// Whether nothing is left to show: the best plan is proved to be optimal, or there is none.
+    /// Whether nothing is left to show: the best plan is proved to be within the gap that is asked
+    /// for, or there is none.
     pub fn have_met(&self) -> bool {
-        self.unsolvable || self.upper().is_some_and(|upper| upper <= self.lower)
+        self.unsolvable || self.upper().is_some_and(|upper| self.gap.allows(upper, self.lower))
+    }
+
+    /// Whether the best plan is proved to be optimal.
+    pub fn are_equal(&self) -> bool {
+        self.upper().is_some_and(|upper| upper <= self.lower)
     }
 
     /// Stops a run whose engines contradict each other or themselves.
@@ -138,6 +152,20 @@ mod tests {
         bounds.exhaust("a");
         assert_eq!((bounds.lower(), bounds.raised_by()), (4, Some("a")));
         assert!(bounds.have_met() && !bounds.are_unsolvable());
+    }
+
+    #[test]
+    fn a_plan_within_the_gap_is_enough_if_that_is_asked_for() {
+        let mut bounds = Bounds::within("25%".parse().unwrap());
+        bounds.offer(plan(10), "a");
+        bounds.raise(7, "b");
+        assert!(!bounds.have_met());
+        bounds.raise(8, "b");
+        assert!(bounds.have_met() && !bounds.are_equal());
+        let mut bounds = Bounds::within(Gap::ANY);
+        assert!(!bounds.have_met());
+        bounds.offer(plan(10), "a");
+        assert!(bounds.have_met() && !bounds.are_equal());
     }
 
     #[test]

@@ -8,8 +8,10 @@
 //! Every engine is deterministic in work: the same slices and the same bounds give the same run.
 
 mod bounds;
+mod gap;
 
 pub use bounds::Bounds;
+pub use gap::{Gap, InvalidGap, show_gap};
 
 use crate::search::Stop;
 use crate::work::Budget;
@@ -26,6 +28,17 @@ pub trait Engine {
 
     /// Bytes that it holds.
     fn memory_bytes(&self) -> usize;
+
+    /// Bytes that it may still take beside those, if it has a share of its own.
+    fn may_take(&self) -> usize {
+        0
+    }
+
+    /// Has it leave so many bytes to the others from now on; for an engine without a share of its own.
+    fn leave_free(&mut self, _bytes: usize) {}
+
+    /// Gives back what it holds; it is not advanced any more.
+    fn release(&mut self) {}
 }
 
 /// How far an engine has come.

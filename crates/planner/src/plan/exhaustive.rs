@@ -98,7 +98,7 @@ fn compare(seeds: std::ops::Range<u64>) -> [usize; 3] {
                 Some(plan.cost)
             }
             Outcome::Unsolvable => None,
-            Outcome::Stopped(_) => unreachable!("there is no limit"),
+            Outcome::Bounded(_) | Outcome::Stopped(_) => unreachable!("there is no limit"),
         };
         assert_eq!(cost, optimum(&parsed, &parsed_problem), "seed {seed}\n{domain}\n{problem}");
         counts[1] += usize::from(task.num_conditional_effects() > 0);

@@ -139,6 +139,15 @@ impl Engine for Plans<'_> {
             Stage::New | Stage::Over(_) => 0,
         }
     }
+
+    fn may_take(&self) -> usize {
+        match &self.stage {
+            Stage::Over(_) => 0,
+            Stage::New | Stage::Working(_) => {
+                self.config.memory_bytes.saturating_sub(self.memory_bytes())
+            }
+        }
+    }
 }
 
 /// The guides' costs: each operator counts 1, or 1 more than it costs.

@@ -68,6 +68,14 @@ impl<H: Heuristic> Engine for Search<'_, H> {
     fn memory_bytes(&self) -> usize {
         self.registry.bytes() + self.nodes.bytes() + self.open.bytes()
     }
+
+    fn leave_free(&mut self, bytes: usize) {
+        self.left_free = bytes;
+    }
+
+    fn release(&mut self) {
+        self.forget_states();
+    }
 }
 
 /// What the search knows of an operator, packed for one pass over memory.
@@ -87,6 +95,8 @@ pub struct Search<'t, H> {
     ended: Option<Progress>,
     /// Only states below this f value matter: the cost of the best plan that is known.
     below: Cost,
+    /// Bytes that are for other engines.
+    left_free: usize,
 
     pub(super) packer: StatePacker,
     generator: SuccessorGenerator,
@@ -174,6 +184,7 @@ impl<'t, H: Heuristic> Search<'t, H> {
             config,
             ended: None,
             below: Cost::MAX,
+            left_free: 0,
             generator: SuccessorGenerator::new(task, &packer),
             operators,
             effects,
@@ -258,7 +269,10 @@ impl<'t, H: Heuristic> Search<'t, H> {
                     continue;
                 }
             }
-            self.raise_lower_bound(f, bounds);
+            if self.raise_lower_bound(f, bounds) && bounds.have_met() {
+                self.open(f, h, id);
+                return Ok(Progress::Going);
+            }
             self.nodes.close(id);
             self.statistics.expanded += u64::from(!again);
             self.statistics.reexpanded += u64::from(again);
@@ -281,10 +295,8 @@ impl<'t, H: Heuristic> Search<'t, H> {
 
     /// Forgets all states, if there are any, and opens the initial one.
     #[cold]
-    fn begin(&mut self, why: Why) -> Result<(), Stop> {
-        self.registry = StateRegistry::new(self.packer.words(), self.packer.key_words());
-        self.nodes = SearchNodes::new();
-        self.open = OpenList::new();
+    pub(super) fn begin(&mut self, why: Why) -> Result<(), Stop> {
+        self.forget_states();
         let mut packed = vec![0; self.packer.words()];
         self.packer.pack(&self.task.initial, &mut packed);
         let inserted =
@@ -299,6 +311,12 @@ impl<'t, H: Heuristic> Search<'t, H> {
             self.open(h, h, INITIAL);
         }
         Ok(())
+    }
+
+    fn forget_states(&mut self) {
+        self.registry = StateRegistry::new(self.packer.words(), self.packer.key_words());
+        self.nodes = SearchNodes::new();
+        self.open = OpenList::new();
     }
 
     /// Looks for symmetries and prepares stubborn sets: from now on, successors are replaced by members
@@ -384,13 +402,16 @@ impl<'t, H: Heuristic> Search<'t, H> {
         }
     }
 
+    /// Takes note of the f value of a state about to be expanded; whether it is the highest so far.
     #[inline]
-    fn raise_lower_bound(&mut self, f: Cost, bounds: &mut Bounds) {
-        if f > self.statistics.lower_bound {
+    fn raise_lower_bound(&mut self, f: Cost, bounds: &mut Bounds) -> bool {
+        let rises = f > self.statistics.lower_bound;
+        if rises {
             bounds.raise(f, NAME);
             self.statistics.lower_bound = f;
             self.statistics.expanded_until_last_jump = self.statistics.expanded;
         }
+        rises
     }
 
     fn expand(&mut self, parent: StateId) -> Result<(), Stop> {
@@ -581,7 +602,8 @@ impl<'t, H: Heuristic> Search<'t, H> {
     /// Whether to stop; statistics are up to date.
     pub(super) fn reached_limit(&self) -> Result<(), Stop> {
         let more = MAX_INTERVAL as usize;
-        let soon = self.registry.bytes_to_grow(more) + more * self.bytes_per_state();
+        let own = self.registry.bytes_to_grow(more) + more * self.bytes_per_state();
+        let soon = own + self.left_free;
         match self.config.limits.reached(self.statistics.memory_bytes, soon) {
             None => Ok(()),
             Some(stop) => Err(stop),

@@ -23,10 +23,11 @@
 use std::io::{self, Write};
 
 use super::astar::Search;
+use super::open_list::OpenList;
 use super::registry::{StateId, hash_words};
 use super::{Outcome, Stop};
 use crate::certificate::{BoundId, Certificate, CertificateStatistics};
-use crate::heuristic::{Estimate, Heuristic};
+use crate::heuristic::{Estimate, Heuristic, Why};
 use crate::reduce::Reduction;
 use crate::task::{Cost, OpId};
 
@@ -75,8 +76,13 @@ impl<H: Heuristic> Search<'_, H> {
         let plan = match outcome {
             Outcome::Solved(plan) => Some(plan),
             Outcome::Unsolvable => None,
-            Outcome::Stopped(_) => panic!("a search that stopped proves nothing"),
+            Outcome::Bounded(_) | Outcome::Stopped(_) => panic!("there is nothing to be proved"),
         };
+        // Bounds may meet before the search ends, or even begins.
+        self.open = OpenList::new();
+        if self.registry.is_empty() {
+            self.begin(Why::First).map_err(CertifyError::Stopped)?;
+        }
         let mut listing = Listing {
             certificate: Certificate::begin(out, reduction, plan),
             cost: plan.map(|plan| plan.cost),

@@ -64,6 +64,8 @@ pub struct Pruning {
 pub enum Outcome {
     /// A plan; no plan is cheaper.
     Solved(Plan),
+    /// A plan within the gap that was asked for; it is not known whether a plan is cheaper.
+    Bounded(Plan),
     /// There is no plan.
     Unsolvable,
     /// Neither is known: a limit was reached.

@@ -24,6 +24,12 @@ pub struct MemoryPlan {
     pub portfolio: usize,
     /// What is kept for each pair of a component and an operator, all together.
     pub pairs: usize,
+    /// Decision diagrams of symbolic search beside A*.
+    pub diagrams: usize,
+    /// The same where symbolic search is alone.
+    pub diagrams_alone: usize,
+    /// The search for plans.
+    pub plans: usize,
 }
 
 /// The most bytes of tables, however much memory there is.
@@ -31,6 +37,12 @@ const MOST_TABLES: usize = 512 << 20;
 
 /// The same for larger patterns.
 const MOST_LARGER_PATTERNS: usize = 256 << 20;
+
+/// The most bytes of decision diagrams beside A*, and without a limit of memory.
+const MOST_DIAGRAMS: usize = 4 << 30;
+
+/// The most bytes of the search for plans.
+const MOST_PLANS: usize = 512 << 20;
 
 /// About so many bytes are kept for a transition while a component is built.
 const BYTES_PER_TRANSITION: usize = 64;
@@ -56,6 +68,10 @@ impl MemoryPlan {
             partitioner: eighth.min(MEMORY_LIMIT),
             portfolio: eighth.min(MOST_TABLES),
             pairs: all.map_or(usize::MAX, |bytes| bytes / 3),
+            diagrams: all.map_or(MOST_DIAGRAMS, |bytes| bytes / 4).min(MOST_DIAGRAMS),
+            // Tables take less than their share for most of a run, and the rest is for the task.
+            diagrams_alone: all.map_or(MOST_DIAGRAMS, |bytes| bytes / 8 * 7),
+            plans: (eighth / 2).min(MOST_PLANS),
         }
     }
 

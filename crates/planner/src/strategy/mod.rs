@@ -6,6 +6,8 @@
 //! (memory.rs), which components a run begins with (components.rs), who divides costs among them
 //! (bound.rs), what follows when that does not suffice (stages.rs, collections.rs), and who works
 //! next (turns.rs).
+//! Three engines share their bounds: A* with stored cost partitionings, symbolic search from both ends,
+//! and one that only looks for plans.
 //! Nothing here can make a result wrong: bounds are checked cost partitionings, and a result is
 //! given out only when a lower bound meets the cost of a plan.
 //!
@@ -33,23 +35,26 @@ mod stages;
 mod turns;
 mod without;
 
-pub use crate::engine::{Bounds, Engine, Progress};
+pub use crate::engine::{Bounds, Engine, Gap, Progress};
 pub use bound::{first_components, growing, later_bound, stages, stored_config, usual_bound};
 pub use collections::Worth;
 pub use components::{Source, components};
 pub use memory::MemoryPlan;
 pub use stages::{Grow, Stages};
+pub use turns::Pace;
 pub use without::{Feature, Without};
 
 use std::io::Write;
 
 use crate::certificate::CertificateStatistics;
 use crate::heuristic::Heuristic;
+use crate::plan::Plan;
+use crate::plans::{self, Plans};
 use crate::reduce::Reduction;
 use crate::search::{self, CertifyError, Limits, Outcome, Pruning, Search, Statistics};
-use crate::symbolic::{self, Symbolic};
+use crate::symbolic::{self, Direction, Symbolic};
 use crate::task::Task;
-use turns::take_turns;
+use turns::{Seat, take_turns};
 
 /// What a run may use, and what it uses instead of the default.
 #[derive(Default)]
@@ -66,20 +71,25 @@ pub struct Config<'t> {
     pub without: Without,
     /// Who searches.
     pub engines: Engines,
+    /// How far a plan may be from the optimum; the default asks for an optimal one.
+    pub gap: Gap,
+    /// A plan to begin with.
+    pub start_plan: Option<Plan>,
+    /// When engines join.
+    pub pace: Pace,
 }
 
 /// The engines of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engines {
-    /// A* with the bound.
+    /// A* with the bound, symbolic search and a search for plans, in turns.
     #[default]
+    All,
+    /// A* with the bound.
     Astar,
     /// Symbolic search, without a bound. It has no certificate.
-    Symbolic(symbolic::Direction),
+    Symbolic(Direction),
 }
-
-/// The memory of decision diagrams where none is given.
-const DIAGRAM_BYTES: usize = 4 << 30;
 
 /// What happens in a run.
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +98,12 @@ pub enum Event<'e> {
     Note(&'e str),
     /// The search begins.
     Searching,
-    /// Figures of the search so far, about every millisecond.
+    /// Figures of A* so far, about every millisecond that it works.
     Search(&'e Statistics),
+    /// The lower bound of all engines has risen.
+    Bound(&'e Bounds),
+    /// A better plan was found.
+    Plan(&'e Plan, &'e Bounds),
 }
 
 /// What a run has found, and what a certificate of it needs.
@@ -98,9 +112,10 @@ pub struct Solution<'t> {
     pub outcome: Outcome,
     /// The best bounds, whatever the outcome, and who showed them.
     pub bounds: Bounds,
-    /// Why the engine that was asked for cannot search this task; the outcome says nothing then.
-    pub refusal: Option<String>,
+    /// Why symbolic search does not take part in solving this task, if it was asked to.
+    pub refusal: Option<symbolic::Refusal>,
     statistics: Statistics,
+    symbolic: Option<symbolic::Statistics>,
     astar: Option<Search<'t, Box<dyn Heuristic + 't>>>,
 }
 
@@ -109,54 +124,111 @@ pub struct Solution<'t> {
 /// Deterministic: the same task, configuration and bytes give the same run, which limits only end.
 pub fn solve<'t>(
     task: &'t Task,
-    config: Config<'t>,
+    mut config: Config<'t>,
     events: &'t dyn Fn(Event<'_>),
 ) -> Solution<'t> {
-    let mut bounds = Bounds::new();
-    let (stopped, refusal, astar) = match config.engines {
-        Engines::Astar => {
-            let mut astar = guided_search(task, config, events);
-            let stopped = take_turns(&mut [&mut astar], &mut bounds, &mut |_, _| {});
-            (stopped, None, Some(astar))
-        }
-        Engines::Symbolic(direction) => {
-            // Tables take less than their share for most of a run, and the rest is for the task.
-            let memory_bytes = config.memory_bytes.map_or(DIAGRAM_BYTES, |bytes| bytes / 8 * 7);
-            let symbolic = symbolic::Config { direction, memory_bytes };
-            let mut symbolic = Symbolic::new(task, symbolic, config.limits);
-            events(Event::Searching);
-            let mut show = |_: usize, bounds: &Bounds| {
-                let lower_bound = bounds.lower();
-                events(Event::Search(&Statistics { lower_bound, ..Statistics::default() }));
-            };
-            let stopped = take_turns(&mut [&mut symbolic], &mut bounds, &mut show);
-            (stopped, symbolic.refusal().map(|refusal| refusal.to_string()), None)
-        }
-    };
+    let mut bounds = Bounds::within(config.gap);
+    if let Some(plan) = config.start_plan.take() {
+        bounds.offer(plan, "the start plan");
+    }
+    let memory = MemoryPlan::new(config.memory_bytes);
+    let (limits, engines, pace) = (config.limits, config.engines, config.pace);
+    let without = config.without.clone();
+
+    let mut symbolic = symbolic_search(task, engines, &without, &memory, limits);
+    let mut plans = plan_search(task, engines, &without, &memory, limits);
+    let mut astar = (!matches!(engines, Engines::Symbolic(_)))
+        .then(|| guided_search(task, config, &memory, events));
+    events(Event::Searching);
+
+    let joins = if astar.is_some() { pace.symbolic_joins } else { 0 };
+    let mut seats = Vec::new();
+    seats.extend(astar.as_mut().map(|astar| Seat::new(astar)));
+    seats.extend(symbolic.as_mut().map(|symbolic| Seat::new(symbolic).joining_at(joins)));
+    seats.extend(
+        plans
+            .as_mut()
+            .map(|plans| Seat::new(plans).joining_at(pace.plans_join).finder(pace.plans_at_once)),
+    );
+    let mut told = bounds.clone();
+    let stopped = take_turns(&mut seats, pace, &mut bounds, &mut |_, bounds| {
+        tell(bounds, &mut told, events);
+    });
 
     let outcome = match (stopped, bounds.plan()) {
         (Some(stop), _) => Outcome::Stopped(stop),
-        (None, Some(plan)) => Outcome::Solved(plan.clone()),
+        (None, Some(plan)) if bounds.are_equal() => Outcome::Solved(plan.clone()),
+        (None, Some(plan)) => Outcome::Bounded(plan.clone()),
         (None, None) => Outcome::Unsolvable,
     };
-    let of_bounds = || Statistics { lower_bound: bounds.lower(), ..Statistics::default() };
-    let statistics = astar.as_ref().map_or_else(of_bounds, |astar| astar.statistics().clone());
-    Solution { outcome, bounds, refusal, statistics, astar }
+    Solution {
+        outcome,
+        refusal: symbolic.as_ref().and_then(Symbolic::refusal),
+        statistics: astar.as_ref().map_or_else(Statistics::default, |a| a.statistics().clone()),
+        symbolic: symbolic.map(|symbolic| *symbolic.statistics()),
+        bounds,
+        astar,
+    }
+}
+
+/// Tells of bounds that are better than those told before.
+fn tell(bounds: &Bounds, told: &mut Bounds, events: &dyn Fn(Event<'_>)) {
+    if bounds.lower() > told.lower() {
+        events(Event::Bound(bounds));
+    }
+    if let Some(plan) = bounds.plan()
+        && told.upper().is_none_or(|cost| plan.cost < cost)
+    {
+        events(Event::Plan(plan, bounds));
+    }
+    if bounds.lower() > told.lower() || bounds.upper() != told.upper() {
+        *told = bounds.clone();
+    }
+}
+
+/// Symbolic search, if it takes part.
+fn symbolic_search<'t>(
+    task: &'t Task,
+    engines: Engines,
+    without: &Without,
+    memory: &MemoryPlan,
+    limits: Limits<'t>,
+) -> Option<Symbolic<'t>> {
+    let (direction, memory_bytes) = match engines {
+        Engines::Astar => return None,
+        Engines::All if without.has(Feature::Symbolic) => return None,
+        Engines::All => (Direction::Both, memory.diagrams),
+        Engines::Symbolic(direction) => (direction, memory.diagrams_alone),
+    };
+    let config = symbolic::Config { direction, memory_bytes };
+    Some(Symbolic::new(task, config, limits))
+}
+
+/// The search for plans, if it takes part.
+fn plan_search<'t>(
+    task: &'t Task,
+    engines: Engines,
+    without: &Without,
+    memory: &MemoryPlan,
+    limits: Limits<'t>,
+) -> Option<Plans<'t>> {
+    let takes_part = engines == Engines::All && !without.has(Feature::Plans);
+    let config = plans::Config { memory_bytes: memory.plans };
+    takes_part.then(|| Plans::new(task, config, limits))
 }
 
 /// A* with the bound of the configuration, or the default's.
 fn guided_search<'t>(
     task: &'t Task,
     config: Config<'t>,
+    memory: &MemoryPlan,
     events: &'t dyn Fn(Event<'_>),
 ) -> Search<'t, Box<dyn Heuristic + 't>> {
-    let Config { limits, memory_bytes, bound, components, without, .. } = config;
+    let Config { limits, bound, components, without, .. } = config;
     let note = &mut |text: String| events(Event::Note(&text));
     let bound = bound.unwrap_or_else(|| {
-        let memory = MemoryPlan::new(memory_bytes);
-        usual_bound(task, components.as_deref(), memory, without.clone(), note)
+        usual_bound(task, components.as_deref(), *memory, without.clone(), note)
     });
-    events(Event::Searching);
     let progress: search::OnProgress<'t> = Box::new(|statistics| events(Event::Search(statistics)));
     let pruning = Pruning {
         symmetries: !without.has(Feature::Symmetries),
@@ -168,9 +240,14 @@ fn guided_search<'t>(
 }
 
 impl Solution<'_> {
-    /// Figures of the search.
+    /// Figures of A*.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
+    }
+
+    /// Figures of symbolic search, if it took part.
+    pub fn symbolic_statistics(&self) -> Option<&symbolic::Statistics> {
+        self.symbolic.as_ref()
     }
 
     /// Writes a certificate of the outcome, for the original task of the reduction that the run's task

@@ -34,11 +34,15 @@ pub enum Feature {
     Stubborn,
     /// Partial expansion once memory gets scarce.
     Partial,
+    /// Symbolic search beside A*.
+    Symbolic,
+    /// The search for plans beside A*.
+    Plans,
 }
 
 impl Feature {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Feature); 15] = [
+    pub const ALL: [(&'static str, Feature); 17] = [
         ("h2", Feature::H2),
         ("growth", Feature::Growth),
         ("larger-patterns", Feature::LargerPatterns),
@@ -54,6 +58,8 @@ impl Feature {
         ("symmetries", Feature::Symmetries),
         ("stubborn", Feature::Stubborn),
         ("partial", Feature::Partial),
+        ("symbolic", Feature::Symbolic),
+        ("plans", Feature::Plans),
     ];
 }
 

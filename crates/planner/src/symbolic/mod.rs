@@ -307,6 +307,16 @@ impl Engine for Symbolic<'_> {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.statistics.memory_bytes
+        match self.stage {
+            Stage::New | Stage::Over(_) => 0,
+            Stage::Preparing(_) | Stage::Searching(_) => self.statistics.memory_bytes,
+        }
+    }
+
+    fn may_take(&self) -> usize {
+        match self.stage {
+            Stage::Over(_) => 0,
+            _ => self.config.memory_bytes.saturating_sub(self.memory_bytes()),
+        }
     }
 }

@@ -90,7 +90,7 @@ fn check(seed: u64) -> Option<[bool; 3]> {
                 Some(plan.cost)
             }
             Outcome::Unsolvable => None,
-            Outcome::Stopped(_) => unreachable!("there is no limit"),
+            Outcome::Bounded(_) | Outcome::Stopped(_) => unreachable!("there is no limit"),
         };
         assert_eq!(cost, optimum, "{name}, seed {seed}");
     }

@@ -134,7 +134,7 @@ fn cost(task: &Task, heuristic: &mut dyn Heuristic, check: impl Fn(&str)) -> Opt
             Some(Some(plan.cost))
         }
         Outcome::Unsolvable => Some(None),
-        Outcome::Stopped(_) => None,
+        Outcome::Bounded(_) | Outcome::Stopped(_) => None,
     }
 }
 

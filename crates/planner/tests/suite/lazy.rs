@@ -17,7 +17,7 @@ fn search(task: &Task, mut heuristic: impl Heuristic) -> (Option<Cost>, SearchRe
             Some(plan.cost)
         }
         Outcome::Unsolvable => None,
-        Outcome::Stopped(stop) => panic!("there are no limits, but {stop:?}"),
+        outcome => panic!("there are no limits, but {outcome:?}"),
     };
     (cost, result)
 }

@@ -108,7 +108,7 @@ fn compare(task: &Task, seed: u64) -> [usize; 6] {
             assert_eq!(Some(plan.cost), optimum, "seed {seed}");
         }
         Outcome::Unsolvable => assert_eq!(optimum, None, "seed {seed}"),
-        Outcome::Stopped(_) => unreachable!("there is no limit"),
+        Outcome::Bounded(_) | Outcome::Stopped(_) => unreachable!("there is no limit"),
     }
     let statistics = reduction.statistics();
     [

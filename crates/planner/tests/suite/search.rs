@@ -54,7 +54,7 @@ pub(crate) fn cost(result: &SearchResult) -> Option<Cost> {
     match &result.outcome {
         Outcome::Solved(plan) => Some(plan.cost),
         Outcome::Unsolvable => None,
-        Outcome::Stopped(stop) => panic!("stopped: {stop:?}"),
+        outcome => panic!("{outcome:?}"),
     }
 }
 

@@ -1,11 +1,13 @@
 //! The strategy on random tasks with and without conditional effects and axioms: its bound is
 //! admissible in every state in both stages, and it finds the optimum.
 
+use std::collections::BTreeSet;
+
 use planner::heuristic::{Estimate, Heuristic, Verdict, Visit, Why};
 use planner::partition::Portfolio;
 use planner::search::{Config, Outcome, astar};
 use planner::strategy::{
-    self, Feature, MemoryPlan, Stages, Without, Worth, first_components, growing,
+    self, Feature, MemoryPlan, Pace, Stages, Without, Worth, first_components, growing,
 };
 use planner::task::{Task, Variable};
 use planner::testing::{StateSpace, random_adl_task, random_task};
@@ -31,6 +33,8 @@ fn bound<'t>(task: &'t Task, without: &Without) -> Option<Stages<'t, Portfolio<'
 struct Seen {
     tasks: usize,
     more_components: usize,
+    /// Who showed the bounds that met.
+    engines: BTreeSet<&'static str>,
 }
 
 fn check(what: &str, task: &Task, seed: u64, seen: &mut Seen) {
@@ -44,6 +48,11 @@ fn check(what: &str, task: &Task, seed: u64, seen: &mut Seen) {
     let solution = strategy::solve(task, strategy::Config::default(), &|_| {});
     assert_eq!(solution.outcome, outcome(task, optimum, &solution.outcome), "{what} {seed}");
     assert_eq!(solution.bounds.upper(), optimum, "{what} {seed}");
+    let hurried = strategy::Config { pace: Pace::HURRIED, ..strategy::Config::default() };
+    let solution = strategy::solve(task, hurried, &|_| {});
+    assert_eq!(solution.outcome, outcome(task, optimum, &solution.outcome), "{what} {seed}");
+    let who = solution.bounds.raised_by().into_iter().chain(solution.bounds.found_by());
+    seen.engines.extend(who);
     let parts = [Without::nothing(), [Feature::Dive, Feature::Policy].into_iter().collect()];
     for without in &parts {
         for patience in [0, 20_000] {
@@ -111,6 +120,8 @@ fn the_default_is_admissible_and_optimal_in_both_stages() {
         seen.tasks,
         seen.more_components
     );
+    let engines: Vec<&str> = seen.engines.into_iter().collect();
+    assert_eq!(engines, ["astar", "plans", "symbolic"]);
     let seen = check_all("ADL task", random_adl_task, 0..100);
     assert!(seen.tasks > 60 && seen.more_components > 2, "{} {}", seen.tasks, seen.more_components);
 }

@@ -18,7 +18,7 @@ fn cost(task: &Task, heuristic: &mut dyn Heuristic) -> Option<Cost> {
             Some(plan.cost)
         }
         Outcome::Unsolvable => None,
-        Outcome::Stopped(stop) => panic!("there are no limits, but {stop:?}"),
+        outcome => panic!("there are no limits, but {outcome:?}"),
     }
 }
 

@@ -55,10 +55,12 @@ pub(super) fn find_plan(task: &Task, components: Option<Vec<Source>>, run: &Run)
         Event::Note(text) => note(text),
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
+        Event::Bound(bounds) | Event::Plan(_, bounds) => run.raise_bound(bounds.lower()),
     };
     let solution = strategy::solve(task, config, &events);
     match solution.outcome {
         Outcome::Solved(plan) => Found::Plan(plan),
+        Outcome::Bounded(_) => unreachable!("an optimal plan was asked for"),
         Outcome::Unsolvable => Found::Unsolvable,
         Outcome::Stopped(_) => Found::Nothing(solution.bounds.lower()),
     }
