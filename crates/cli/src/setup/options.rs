@@ -251,6 +251,7 @@ mod tests {
             "json",
             "progress",
             "quiet",
+            "stats",
             "verbose",
             "help",
         ];
