@@ -69,17 +69,5 @@ pub fn value_of(
     state: &[Value],
     scratch: &mut PartitionScratch,
 ) -> Option<f64> {
-    let abstractions = partitioning.abstractions();
-    let PartitionScratch { distances, label_costs, path, .. } = scratch;
-    let mut sum = 0u64;
-    for p in abstractions.ids() {
-        let component = abstractions.component(p);
-        component.label_costs(partitioning.costs_of(p), label_costs);
-        let from = component.abstract_state(state);
-        match component.shortest_path(from, label_costs, distances, path) {
-            INFINITY => return None,
-            distance => sum += u64::from(distance),
-        }
-    }
-    Some(sum as f64 / f64::from(partitioning.scale()))
+    partitioning.value(state, scratch, |_, _| {})
 }

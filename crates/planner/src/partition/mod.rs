@@ -308,6 +308,42 @@ impl CostPartitioning {
         Estimate::AtLeast(self.abstractions.bound(sum, self.scale))
     }
 
+    /// The sum of distances that [`CostPartitioning::evaluate`] rounds up, in units of the collection;
+    /// `None` for a dead end.
+    ///
+    /// `used` is told the pairs of one shortest path of each component, a pair as often as the path
+    /// uses it.
+    /// How often that is times the operator's cost is a supergradient of the value in the shares:
+    /// distances are concave in costs.
+    pub fn value(
+        &self,
+        state: &[Value],
+        scratch: &mut PartitionScratch,
+        mut used: impl FnMut(usize, OpId),
+    ) -> Option<f64> {
+        let PartitionScratch { distances, label_costs, path, .. } = scratch;
+        let mut sum = 0;
+        for p in self.abstractions.ids() {
+            let component = self.abstractions.component(p);
+            let costs = self.costs_of(p);
+            component.label_costs(costs, label_costs);
+            let from = component.abstract_state(state);
+            match component.shortest_path(from, label_costs, distances, path) {
+                INFINITY => return None,
+                d => sum += u64::from(d),
+            }
+            let first = self.abstractions.pairs(p).start;
+            for &label in &*path {
+                let cheapest = component.label_range(label).min_by_key(|&i| costs[i]);
+                // A label without operators is free, and nobody's.
+                if let Some(i) = cheapest {
+                    used(first + i, component.relevant_operators()[i]);
+                }
+            }
+        }
+        Some(sum as f64 / f64::from(self.scale))
+    }
+
     /// The goal distances in all components.
     pub fn goal_distances(&self, scratch: &mut PartitionScratch) -> GoalDistances {
         let PartitionScratch { distances, label_costs, .. } = scratch;

@@ -156,4 +156,44 @@ mod tests {
             }
         }
     }
+
+    /// What the pairs of shortest paths get is the value, and no other partitioning is above what
+    /// the supergradient says.
+    #[test]
+    fn the_pairs_of_shortest_paths_are_a_supergradient() {
+        let scratch = &mut PartitionScratch::default();
+        let mut compared = 0;
+        for seed in 0..200 {
+            let (task, abstractions) = components(seed);
+            let mut rng = rng(seed);
+            let mut random = |_| rng.random_range(0.0..1.0);
+            let mut made = || {
+                let weights: Vec<f64> = (0..abstractions.num_pairs()).map(&mut random).collect();
+                CostPartitioning::from_weights(&abstractions, &weights)
+            };
+            let (found, other) = (made(), made());
+            for state in &StateSpace::new(&task).states {
+                let mut used = vec![0; abstractions.num_pairs()];
+                let value = found.value(state, scratch, |pair, o| {
+                    assert!(abstractions.operator_pairs(o).iter().any(|p| p.1 as usize == pair));
+                    used[pair] += 1;
+                });
+                let bound = match found.evaluate(state, scratch) {
+                    Estimate::AtLeast(h) => Some(h),
+                    Estimate::DeadEnd => None,
+                };
+                assert_eq!(value.map(|v| v.ceil() as u64), bound, "{seed}");
+                let Some(value) = value else { continue };
+                let along = |costs: &[u32]| {
+                    let sum: u64 = used.iter().zip(costs).map(|(&n, &c)| n * u64::from(c)).sum();
+                    sum as f64 / f64::from(abstractions.scale())
+                };
+                assert_eq!(along(found.costs()), value, "{seed}");
+                let elsewhere = other.value(state, scratch, |_, _| {}).unwrap();
+                assert!(elsewhere <= along(other.costs()), "{seed}");
+                compared += usize::from(value > 0.0);
+            }
+        }
+        assert!(compared > 1000, "{compared}");
+    }
 }

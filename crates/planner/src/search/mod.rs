@@ -18,7 +18,7 @@ mod stubborn;
 
 pub use astar::{Search, astar};
 pub use certify::CertifyError;
-pub use exact::exact_distances;
+pub use exact::{exact_distances, reachable_states};
 pub use limits::{Limits, Stop};
 pub use open_list::OpenList;
 pub use registry::{StateId, StateRegistry, hash_words};
