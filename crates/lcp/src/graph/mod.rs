@@ -324,6 +324,12 @@ impl StateGraph<'_> {
         self
     }
 
+    /// The colour of each node of the task graph, none where the node is absent; they index
+    /// [`TaskGraph::node_colours`].
+    pub fn colours(&self) -> &[Option<u32>] {
+        &self.colours
+    }
+
     /// The nodes present: index in the task graph, what they stand for, colour.
     pub fn nodes(&self) -> impl Iterator<Item = (u32, Entity, &NodeColour)> {
         self.graph.nodes.iter().zip(&self.colours).enumerate().filter_map(|(i, (node, colour))| {
