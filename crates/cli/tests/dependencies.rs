@@ -1,11 +1,11 @@
 //! Dependencies between the crates point one way only: cli → train → lcp → planner → bdd, cli →
-//! cuda → lcp, cli → experiment, which knows nothing of planning, both → host, and cli → verify,
-//! which depends on none of our crates.
+//! cuda → lcp, cli → experiment, which knows nothing of planning, both → host, cli → verify, which
+//! depends on none of our crates, and workbench → lcp, host.
 
 use std::path::Path;
 
 /// Each folder under `crates`, with the crates of this repository that it may use.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("verify", &[]),
     ("svg", &[]),
     ("host", &[]),
@@ -15,6 +15,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
     ("lcp", &["planner", "svg"]),
     ("train", &["host", "lcp", "planner", "svg"]),
     ("cuda", &["lcp"]),
+    ("workbench", &["host", "lcp", "planner"]),
     ("cli", &["apportion-verify", "cuda", "experiment", "host", "lcp", "planner", "svg", "train"]),
 ];
 
