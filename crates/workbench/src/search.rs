@@ -10,7 +10,7 @@ use planner::heuristic::{EveryState, Heuristic, Maximum, Stored, StoredConfig};
 use planner::partition::{CostPartitioning, Partitioner, Request};
 use planner::plan::{Plan, validate};
 use planner::search::{Limits, Outcome, Statistics, Stop};
-use planner::strategy::{self, Config, Event};
+use planner::strategy::{self, Config, Engines, Event};
 use planner::work::{SECOND, Work};
 use pyo3::exceptions::{PyAssertionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -57,9 +57,9 @@ impl PlanResult {
     }
 }
 
-/// Finds an optimal plan by A*.
+/// Finds an optimal plan.
 ///
-/// Without more it is the program's default.
+/// Without more it is the program's default; a bound of one's own guides A*, which works alone then.
 /// ``predictor`` has a method ``shares(states)`` that gives a row of shares of the pairs of ``components``
 /// (or of its attribute of this name) for each state; it is asked for one state at a time.
 /// ``use`` says where: at ``"every-state"``, or at a few, whose partitionings are ``"stored"`` and used
@@ -202,7 +202,9 @@ fn search(
         }
     };
     let limits = Limits { deadline, memory_bytes, interrupt: Some(&stop), memory_in_use: None };
-    let config = Config { limits, memory_bytes, bound, ..Config::default() };
+    // A bound of one's own is what a search is to show; the others need none.
+    let engines = if bound.is_some() { Engines::Astar } else { Engines::All };
+    let config = Config { limits, memory_bytes, bound, engines, ..Config::default() };
     let watch = |_: Event<'_>| {
         if signals.have_raised() {
             stop.store(true, Ordering::Relaxed);
@@ -221,6 +223,7 @@ impl Found {
         let Found { outcome, lower, statistics, time } = self;
         let (status, plan) = match outcome {
             Outcome::Solved(plan) => ("solved", Some(plan)),
+            Outcome::Bounded(_) => unreachable!("an optimal plan was asked for"),
             Outcome::Unsolvable => ("unsolvable", None),
             Outcome::Stopped(Stop::OutOfMemory) => ("out-of-memory", None),
             Outcome::Stopped(Stop::OutOfTime | Stop::Interrupted) => ("out-of-time", None),
