@@ -2,6 +2,8 @@
 //!
 //! Operators that change freed variables only are taken out; the others, the skeleton, keep their
 //! order.
+//! An operator counts as one that changes freed variables only also where its effects on others are
+//! void: a robot may cross a place that it has painted before.
 //! What is left is a shortest path over pairs (position in the skeleton, values of the freed
 //! variables): at each position all operators that change freed variables only may be used, and the
 //! next operator of the skeleton, once the freed variables have the values that it needs.
@@ -37,12 +39,14 @@ struct Node {
     is_closed: bool,
 }
 
-/// An operator that changes freed variables only.
+/// An operator that changes freed variables only, at least where its other effects are void.
 struct Own<'t> {
     op: OpId,
     operator: &'t Operator,
     /// What it needs of freed variables, by their place among these.
     pre: SmallVec<[(usize, Value); 4]>,
+    /// Its effects on other variables, which have to be void.
+    others: SmallVec<[Fact; 2]>,
 }
 
 /// By variable: the operators that may change it, each once.
@@ -71,9 +75,22 @@ pub(super) fn free(
 ) -> Option<Vec<OpId>> {
     let task = space.task;
     let place_of = |var: VarId| freed.iter().position(|&other| other == var);
-    let is_own = |op: OpId| task.operator(op).affected().all(|var| place_of(var).is_some());
-    let (own_part, skeleton): (Vec<OpId>, Vec<OpId>) = plan.iter().partition(|&&op| is_own(op));
+    let others_of = |op: OpId| effects_on_others(task.operator(op), place_of);
+    // What a plan's operators do to others is looked up where that may be nothing.
+    let may_be_void = plan.iter().any(|&op| others_of(op).is_some_and(|eff| !eff.is_empty()));
+    let states = may_be_void.then(|| space.trajectory(plan));
     *work += 20 * plan.len() as Work;
+    if may_be_void {
+        *work += (plan.len() * (task.variables.len() / 4 + 10)) as Work;
+    }
+    let is_void = |i: usize, fact: &Fact| {
+        states.as_ref().is_some_and(|states| states.state(i)[fact.var.index()] == fact.value)
+    };
+    let (mut own_part, mut skeleton) = (Vec::new(), Vec::new());
+    for (i, &op) in plan.iter().enumerate() {
+        let is_own = others_of(op).is_some_and(|eff| eff.iter().all(|fact| is_void(i, fact)));
+        if is_own { own_part.push(op) } else { skeleton.push(op) }
+    }
     if own_part.is_empty() || skeleton.iter().any(|&op| is_entangled(task.operator(op), place_of)) {
         return None;
     }
@@ -86,7 +103,7 @@ pub(super) fn free(
         .iter()
         .flat_map(|var| changing.row(var.index()))
         .copied()
-        .filter(|&op| is_own(op))
+        .filter(|&op| others_of(op).is_some())
         .collect();
     own.sort_unstable();
     own.dedup();
@@ -99,7 +116,7 @@ pub(super) fn free(
             let operator = task.operator(op);
             let pre = operator.pre.iter();
             let pre = pre.filter_map(|fact| Some((place_of(fact.var)?, fact.value))).collect();
-            Own { op, operator, pre }
+            Own { op, operator, pre, others: others_of(op).unwrap_or_default() }
         })
         .collect();
     // By the first value that an operator needs of a freed variable.
@@ -183,12 +200,29 @@ pub(super) fn free(
             *work += 4;
             if own.pre.iter().all(|&(place, value)| values[place] == value)
                 && own.operator.pre.iter().all(|fact| value(fact.var) == fact.value)
+                && own.others.iter().all(|fact| value(fact.var) == fact.value)
             {
                 reach((position, after(own.operator)), g.saturating_add(own.operator.cost), own.op);
             }
         }
     }
     None
+}
+
+/// The effects of an operator on variables that are not freed, if all of them can be void; none if it
+/// always changes such a variable, or may change one under a condition.
+fn effects_on_others(
+    operator: &Operator,
+    place_of: impl Fn(VarId) -> Option<usize>,
+) -> Option<SmallVec<[Fact; 2]>> {
+    let is_other = |var: VarId| place_of(var).is_none();
+    if operator.conditional.iter().any(|effect| is_other(effect.fact.var)) {
+        return None;
+    }
+    let others = || operator.eff.iter().filter(|fact| is_other(fact.var));
+    let is_change =
+        |fact: &Fact| operator.pre.iter().any(|pre| pre.var == fact.var && pre.value != fact.value);
+    (!others().any(is_change)).then(|| others().copied().collect())
 }
 
 /// Whether a conditional effect lets freed variables change another one.

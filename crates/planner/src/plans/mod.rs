@@ -196,6 +196,11 @@ struct Freeing {
     failures: usize,
 }
 
+/// So many successive operators may have their variables freed, …
+const MOST_SUCCESSIVE: usize = 8;
+/// … and so many variables.
+const MOST_FREED: usize = 8;
+
 /// The nodes of a shortest-path problem, at first and at most.
 const NODES: usize = 4000;
 const MOST_NODES: usize = 256_000;
@@ -372,7 +377,7 @@ impl Freeing {
         self.failures = 0;
     }
 
-    /// Each variable of the plan alone, then related ones at random.
+    /// Each variable of the plan alone, then related ones and those of successive operators at random.
     fn choose(
         &mut self,
         task: &Task,
@@ -393,6 +398,17 @@ impl Freeing {
         if self.failures > 3 * touched.len() {
             self.failures = 0;
             self.max_nodes = if self.max_nodes < MOST_NODES { 2 * self.max_nodes } else { NODES };
+        }
+        if rng.random_range(0..2) == 0 {
+            let end = rng.random_range(1..=plan.len());
+            let start = end.saturating_sub(rng.random_range(2..=MOST_SUCCESSIVE));
+            let mut freed: Vec<VarId> = Vec::new();
+            for var in plan[start..end].iter().flat_map(|&op| task.operator(op).affected()) {
+                if !freed.contains(&var) && freed.len() < MOST_FREED {
+                    freed.push(var);
+                }
+            }
+            return freed;
         }
         let any =
             |rng: &mut Xoshiro256PlusPlus, vars: &[VarId]| vars[rng.random_range(0..vars.len())];
