@@ -3,10 +3,12 @@
 mod check;
 #[cfg(test)]
 mod exhaustive;
+mod read;
 mod validate;
 mod world;
 
 pub use check::CheckError;
+pub use read::ReadError;
 pub use validate::{InvalidPlan, ValidPlan, validate};
 
 use std::fmt::{self, Write as _};

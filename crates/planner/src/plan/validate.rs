@@ -285,22 +285,22 @@ fn object(term: Term, binding: &Binding) -> Option<ObjectId> {
 
 /// The content of a plan file.
 #[derive(PartialEq, Eq, Debug, Default)]
-struct PlanText {
-    steps: Vec<Step>,
+pub(super) struct PlanText {
+    pub(super) steps: Vec<Step>,
     /// The cost that a comment `; cost = N` states.
     cost: Option<Cost>,
 }
 
 #[derive(PartialEq, Eq, Debug)]
-struct Step {
+pub(super) struct Step {
     line: usize,
     /// Name and arguments, in lower case.
-    words: Vec<String>,
+    pub(super) words: Vec<String>,
 }
 
 impl PlanText {
     /// Reads one `(action args)` per line; `;` starts a comment.
-    fn parse(text: &str) -> Result<PlanText, InvalidPlan> {
+    pub(super) fn parse(text: &str) -> Result<PlanText, InvalidPlan> {
         let mut plan = PlanText::default();
         for (i, raw) in text.lines().enumerate() {
             let line = i + 1;

@@ -32,6 +32,8 @@ mod rounds;
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
+
 use crate::plan::Plan;
 use crate::task::{Fact, FactPairs, OpId, Task, Value, VarId, ones};
 use crate::work::{Budget, SECOND, Work};
@@ -322,5 +324,50 @@ impl<'t> Reduction<'t> {
     pub fn plan(&self, plan: &Plan) -> Plan {
         let operators = plan.operators.iter().map(|&op| self.operator(op)).collect();
         Plan { operators, cost: plan.cost }
+    }
+
+    /// A plan of the original task as one of the smaller task that costs no more.
+    ///
+    /// Steps that change nothing that is needed are left out, and a step by an operator that was
+    /// dropped for a cheaper one that does the same is replaced by that one.
+    /// There is such a plan for every plan; none only if this is given something else.
+    pub fn smaller_plan(&self, plan: &Plan) -> Option<Plan> {
+        let by_original: FxHashMap<OpId, OpId> =
+            self.task.operator_ids().map(|op| (self.operator(op), op)).collect();
+        let restrict = |state: &[Value]| -> Option<Vec<Value>> {
+            let value = |(var, original): (&VarId, &[Value])| {
+                let value = state[var.index()];
+                original.iter().position(|&known| known == value).map(|value| value as Value)
+            };
+            self.variables.iter().zip(self.values.iter().map(Vec::as_slice)).map(value).collect()
+        };
+        let mut smaller = Plan::default();
+        let mut state = self.original.initial.clone();
+        self.original.evaluate_axioms(&mut state);
+        for &op in &plan.operators {
+            let (before, old) = (restrict(&state)?, state.clone());
+            self.original.operator(op).apply(&old, &mut state);
+            self.original.evaluate_axioms(&mut state);
+            let after = restrict(&state)?;
+            if before == after {
+                continue;
+            }
+            let cost = self.original.operator(op).cost;
+            let does_the_same = |&other: &OpId| {
+                let operator = self.task.operator(other);
+                let mut next = before.clone();
+                operator.apply(&before, &mut next);
+                self.task.evaluate_axioms(&mut next);
+                let pre = &operator.pre;
+                operator.cost <= cost
+                    && pre.iter().all(|fact| before[fact.var.index()] == fact.value)
+                    && next == after
+            };
+            let same = by_original.get(&op).copied().filter(does_the_same);
+            let same = same.or_else(|| self.task.operator_ids().find(does_the_same))?;
+            smaller.operators.push(same);
+            smaller.cost = smaller.cost.saturating_add(self.task.operator(same).cost);
+        }
+        smaller.check(&self.task).is_ok().then_some(smaller)
     }
 }

@@ -9,11 +9,13 @@ use planner::heuristic::{
     Blind, Estimate, EveryState, HMax, Heuristic, LmCut, Stored, StoredConfig,
 };
 use planner::partition::Saturated;
+use planner::plan::Plan;
 use planner::reduce::{Direction, ReduceConfig, Reduction, Round, Unreduced, reduce};
 use planner::search::{Config, Outcome, astar};
-use planner::task::{Fact, FactNumbers, Mutexes, Task, Value, VarId};
-use planner::testing::{StateSpace, random_adl_task, random_task};
+use planner::task::{Fact, FactNumbers, Mutexes, OpId, Task, Value, VarId};
+use planner::testing::{StateSpace, random_adl_task, random_task, rng};
 use planner::work::Budget;
+use rand::RngExt;
 
 fn reduced(task: &Task) -> Reduction<'_> {
     let config = ReduceConfig { keep_rounds: true, ..ReduceConfig::default() };
@@ -273,4 +275,61 @@ fn a_budget_ends_a_reduction_between_rounds() {
             assert_eq!(before, after, "seed {seed}");
         }
     }
+}
+
+/// A plan with steps that it does not need: walks at random, and then to a goal if it can.
+fn winding_plan(space: &StateSpace, task: &Task, seed: u64) -> Option<Plan> {
+    let (mut rng, mut state, mut plan) = (rng(seed), task.initial.clone(), Plan::default());
+    let distance = |state: &[Value]| {
+        let number = space.states.iter().position(|known| known == state);
+        space.distances[number.expect("a state")]
+    };
+    let mut left = 12;
+    while left > 0 || !task.is_goal(&state) {
+        let here = distance(&state)?;
+        let applicable = task.operator_ids().filter(|&op| {
+            task.operator(op).pre.iter().all(|fact| state[fact.var.index()] == fact.value)
+        });
+        let steps = applicable.filter_map(|op| {
+            let next = task.successor(&state, op);
+            let there = distance(&next)?;
+            let leads_on = left > 0 || there + task.operator(op).cost == here && there < here;
+            leads_on.then_some((op, next))
+        });
+        let steps: Vec<(OpId, Vec<Value>)> = steps.collect();
+        if steps.is_empty() {
+            // Without steps it is over; without cost it could go round in circles.
+            return task.is_goal(&state).then_some(plan);
+        }
+        let (op, next) = steps[rng.random_range(0..steps.len())].clone();
+        plan.operators.push(op);
+        plan.cost += task.operator(op).cost;
+        state = next;
+        left = usize::saturating_sub(left, 1);
+    }
+    Some(plan)
+}
+
+#[test]
+fn every_plan_is_one_of_the_smaller_task() {
+    let (mut plans, mut shorter, mut replaced) = (0, 0, 0);
+    for seed in 0..400 {
+        let task = if seed % 2 == 0 { random_task(seed) } else { sparse_task(seed) };
+        let space = StateSpace::new(&task);
+        let reduction = reduced(&task);
+        for walk in 0..5 {
+            let Some(plan) = winding_plan(&space, &task, walk) else { continue };
+            assert_eq!(plan.check(&task), Ok(()));
+            let smaller = reduction.smaller_plan(&plan);
+            let smaller = smaller.unwrap_or_else(|| panic!("seed {seed}: a plan was lost"));
+            assert_eq!(smaller.check(reduction.task()), Ok(()), "seed {seed}");
+            assert!(smaller.cost <= plan.cost, "seed {seed}");
+            let again = reduction.plan(&smaller);
+            assert_eq!(again.check(&task), Ok(()), "seed {seed}");
+            plans += 1;
+            shorter += usize::from(smaller.operators.len() < plan.operators.len());
+            replaced += usize::from(again.operators.iter().any(|op| !plan.operators.contains(op)));
+        }
+    }
+    assert!(plans > 200 && shorter > 20 && replaced > 0, "{plans} {shorter} {replaced}");
 }
