@@ -60,8 +60,8 @@ def test_certificates(
 ) -> None:
     path = tmp_path / "certificate"
     result = apportion.plan(*courier, certificate=path)
-    cost, steps, _ = readers["read_claim"](path)
-    assert result.plan is not None and (cost, len(steps)) == (70, len(result.plan))
+    bound, cost, steps, _ = readers["read_claim"](path)
+    assert result.plan is not None and (bound, cost, len(steps)) == (70, 70, len(result.plan))
     dry = examples / "greenhouse/dry.pddl"
     apportion.plan(dry, certificate=path)
-    assert readers["read_claim"](path)[:2] == (None, [])
+    assert readers["read_claim"](path)[:3] == (None, None, [])

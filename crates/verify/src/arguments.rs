@@ -9,8 +9,8 @@ pub(crate) const USAGE: &str = "\
 Usage: apportion-verify [OPTIONS] [--] TASK.sas CERTIFICATE
        apportion-verify [OPTIONS] [--] DOMAIN PROBLEM CERTIFICATE
 
-Checks that a certificate proves the least cost of a plan, or that there is no plan, and prints the
-plan that was verified.
+Checks that a certificate proves the least cost of a plan, a lower bound on it, or that there is no
+plan, and prints the plan that was verified.
 For PDDL, the task is what a translator makes of it, which is then part of what is trusted: the
 program `apportion` beside this one, or the one that is named.
 

@@ -1,4 +1,4 @@
-//! Checks certificates: that no plan of a task costs less than C, and that one costs C.
+//! Checks certificates: that no plan of a task costs less than C, and what the plan in them costs.
 //!
 //! `docs/certificate.md` describes the format and proves that what is checked here suffices.
 //! This crate shares no code with the planner, and trusts nothing that a certificate says.
@@ -27,7 +27,9 @@ use task::Task;
 /// What a certificate proves of a task.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Verdict {
-    /// The least cost of a plan; `None` if there is no plan.
+    /// Every plan costs at least this; `None` if there is no plan.
+    pub bound: Option<u64>,
+    /// The cost of the plan that is held, which is optimal if it is the bound; `None` if none is.
     pub cost: Option<u64>,
     /// The steps of the plan, as numbers of operators in the order of the file.
     pub plan: Vec<usize>,
@@ -87,7 +89,7 @@ pub fn verify(task: &str, certificate: impl Read) -> Result<Verdict, Refusal> {
     Ok(checker.verdict)
 }
 
-const MAGIC: &[u8] = b"apportion certificate 2\n";
+const MAGIC: &[u8] = b"apportion certificate 3\n";
 /// Sums of costs stay below this.
 const MOST: u64 = 1 << 62;
 
@@ -120,16 +122,27 @@ fn begin(task: &mut Task, input: &mut Numbers<'_>) -> Result<Verdict, String> {
     if input.number()? != task.fingerprint {
         return Err("this is the certificate of another task".into());
     }
-    let cost = match input.number()? {
-        0 => None,
-        cost if cost < MOST => Some(cost - 1),
-        cost => return Err(format!("a cost of {cost}")),
-    };
+    let bound = read_cost(input)?;
+    let cost = if bound.is_some() { read_cost(input)? } else { None };
+    if let (Some(bound), Some(cost)) = (bound, cost)
+        && cost < bound
+    {
+        return Err(format!("a plan of cost {cost}, although all cost at least {bound}"));
+    }
     let plan = cost.map(|cost| read_plan(task, cost, input)).transpose()?;
     rounds::read(task, input)?;
     let plan = plan.unwrap_or_default();
     let steps = plan.iter().map(|&op| task.operators[op].name.clone()).collect();
-    Ok(Verdict { cost, plan, steps, ..Verdict::default() })
+    Ok(Verdict { bound, cost, plan, steps, ..Verdict::default() })
+}
+
+/// A cost, or that there is none.
+fn read_cost(input: &mut Numbers<'_>) -> Result<Option<u64>, String> {
+    match input.number()? {
+        0 => Ok(None),
+        cost if cost < MOST => Ok(Some(cost - 1)),
+        cost => Err(format!("a cost of {cost}")),
+    }
 }
 
 /// Executes the plan.
@@ -228,7 +241,7 @@ impl Checker<'_> {
             return Err("a state at a cost that is too large".into());
         }
         self.listed += 1;
-        let needed = self.verdict.cost.map(|cost| cost.saturating_sub(g));
+        let needed = self.verdict.bound.map(|bound| bound.saturating_sub(g));
         // Closed states are looked at later; bound 0 is 0 everywhere, and ∞ at states of no plan.
         let is_zero_enough = || needed == Some(0) || self.task.has_excluded_pair(state);
         if status > 0 && (status > 1 || !is_zero_enough()) {
@@ -261,7 +274,7 @@ impl Checker<'_> {
             self.states.unpack(state, &mut values);
             task.derive(&mut values);
             if task::holds(&task.goal, &values)
-                && self.verdict.cost.is_none_or(|cost| g[state] < cost)
+                && self.verdict.bound.is_none_or(|bound| g[state] < bound)
             {
                 return Err((state, format!("is closed and a goal at cost {}", g[state])));
             }

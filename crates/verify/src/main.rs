@@ -51,10 +51,18 @@ fn check(arguments: &Arguments) -> Result<ExitCode, String> {
         println!("refused: {}", visible(&refusal));
         return Ok(ExitCode::from(REFUSED));
     }
-    let Verdict { cost, steps, states, closed, bounds, .. } = verdict.expect("it is not refused");
-    match cost {
-        Some(cost) => println!("verified optimal: cost {cost}, {} steps", steps.len()),
-        None => println!("verified unsolvable"),
+    let Verdict { bound, cost, steps, states, closed, bounds, .. } =
+        verdict.expect("it is not refused");
+    match (bound, cost) {
+        (None, _) => println!("verified unsolvable"),
+        (Some(bound), None) => println!("verified bound: no plan costs less than {bound}"),
+        (Some(bound), Some(cost)) if bound == cost => {
+            println!("verified optimal: cost {cost}, {} steps", steps.len());
+        }
+        (Some(bound), Some(cost)) => println!(
+            "verified bound: no plan costs less than {bound}; this one costs {cost}, {} steps",
+            steps.len()
+        ),
     }
     println!("{states} states, {closed} of them closed, {bounds} bounds");
     match plan {
@@ -72,7 +80,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 /// after semicolons.
 fn compare(verdict: &Verdict, plan: &str) -> Result<(), String> {
     if verdict.cost.is_none() {
-        return Err("there is no plan, which was verified".into());
+        return Err("the certificate holds no plan".into());
     }
     let mut verified = verdict.steps.iter();
     for (index, line) in plan.lines().enumerate() {

@@ -22,14 +22,15 @@ fn fingerprint(items: &str) -> u64 {
     })
 }
 
-/// Cost 0 and no steps; no rounds; the initial state, open at cost 0 by the bound that is 0; the end.
-fn proof() -> [u64; 10] {
-    [fingerprint("-1 2\n0\n0 0\n"), 1, 0, 0, 5, 0, 0, 1, 0, 1]
+/// No plan costs less than 0; one costs 0 and has no steps; no rounds; the initial state, open at cost 0
+/// by the bound that is 0; the end.
+fn proof() -> [u64; 11] {
+    [fingerprint("-1 2\n0\n0 0\n"), 1, 1, 0, 0, 5, 0, 0, 1, 0, 1]
 }
 
 fn certificate(numbers: &[u64]) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
-    file.write_all(b"apportion certificate 2\n").unwrap();
+    file.write_all(b"apportion certificate 3\n").unwrap();
     numbers.iter().for_each(|&number| write(&mut file, number));
     file.finish().unwrap()
 }
@@ -80,13 +81,20 @@ fn said(command: &mut Command) -> (Option<i32>, String) {
 #[test]
 fn a_proof_is_verified_and_a_lie_refused() {
     let folder = Folder::new("lie");
-    // The same at cost 1, for which there is no plan of no steps; closed, though it is a goal.
+    // The same with a plan of cost 1, which has steps; with a bound of 1, and no plan; closed, though
+    // it is a goal.
     let mut dearer = proof();
-    dearer[1] = 2;
+    dearer[2] = 2;
+    let mut above = proof();
+    above[1] = 2;
+    let mut without_plan = proof().to_vec();
+    without_plan.splice(2..4, [0]);
     let unsolvable = [proof()[0], 0, 0, 5, 0, 0, 0, 0, 1];
-    let cases: [(&[u64], Option<i32>, &str); 3] = [
+    let cases: [(&[u64], Option<i32>, &str); 5] = [
         (&proof(), Some(0), "verified optimal: cost 0, 0 steps"),
+        (&without_plan, Some(0), "verified bound: no plan costs less than 0\n"),
         (&dearer, Some(1), "refused: certificate, byte"),
+        (&above, Some(1), "refused: certificate, byte 36: a plan of cost 0, although all cost at"),
         (&unsolvable, Some(1), "refused: state 0: is closed and a goal"),
     ];
     for (numbers, code, text) in cases {
@@ -126,7 +134,7 @@ fn with_an_operator(folder: &Folder) {
     folder.write("task.sas", task.strip_suffix("0\n0\n").unwrap().to_owned() + operator);
     let mark = fingerprint("-1 2\n0\n0 0\nst\u{1b}[2Jep x 0\n");
     // Two steps.
-    folder.write("proof", certificate(&[mark, 1, 2, 0, 0, 0, 5, 0, 0, 1, 0, 1]));
+    folder.write("proof", certificate(&[mark, 1, 1, 2, 0, 0, 0, 5, 0, 0, 1, 0, 1]));
 }
 
 #[test]
@@ -177,7 +185,7 @@ fn a_short_file_does_not_keep_it_busy() {
     let (task, mark) = wide(WIDE as usize);
     folder.write("task.sas", task);
     // Forty projections to all variables, and then the state with its end.
-    let mut numbers = vec![mark, 1, 0, 0];
+    let mut numbers = vec![mark, 1, 1, 0, 0];
     for _ in 0..40 {
         numbers.extend([1, WIDE]);
         numbers.extend(0..WIDE);
@@ -197,8 +205,8 @@ fn a_short_file_does_not_keep_it_busy() {
 /// A certificate with many bounds over large tables, which is a small file.
 fn bomb(mark: u64, wide: u64, bounds: u64) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::best());
-    file.write_all(b"apportion certificate 2\n").unwrap();
-    [mark, 1, 0, 0, 1, wide].into_iter().chain(0..wide).for_each(|n| write(&mut file, n));
+    file.write_all(b"apportion certificate 3\n").unwrap();
+    [mark, 1, 1, 0, 0, 1, wide].into_iter().chain(0..wide).for_each(|n| write(&mut file, n));
     for bound in 1..=bounds {
         [4, bound, 1, 1, 1, 0].into_iter().for_each(|n| write(&mut file, n));
         file.write_all(&vec![1; 1 << wide]).unwrap();

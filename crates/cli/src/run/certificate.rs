@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use planner::certificate::veripb;
 use planner::reduce::Reduction;
-use planner::search::{CertifyError, Outcome};
+use planner::search::CertifyError;
 use planner::strategy::Solution;
 use planner::task::{Cost, Task};
 
@@ -93,19 +93,21 @@ impl CertificateArgs {
         input: &Input,
         reduction: &Reduction<'_>,
         mut solution: Solution<'_>,
-        run: &Run,
+        run: &'static Run,
     ) -> anyhow::Result<()> {
         run.enter(Phase::Certify);
         let mut new = self.create()?;
         let mut out = GzEncoder::new(BufWriter::new(new.file()), Compression::fast());
-        let written = solution.certify(reduction, &mut out).and_then(|statistics| {
+        let limits = run.limits();
+        let written = solution.certify(limits, reduction, &mut out).and_then(|statistics| {
             let flushed = out.finish().and_then(|mut out| out.flush());
             flushed.map(|()| statistics).map_err(CertifyError::Output)
         });
-        let cost = match &solution.outcome {
-            Outcome::Solved(plan) => Some(plan.cost),
-            _ => None,
-        };
+        let bounds = &solution.bounds;
+        let bound = (!bounds.are_unsolvable()).then(|| bounds.lower());
+        let cost = bounds.upper();
+        // A bound above the plan's cost says no more than that it is optimal.
+        let expected = (cost.map_or(bound, |cost| bound.map(|bound| bound.min(cost))), cost);
         // Its memory is for the verifier now.
         drop(solution);
         let statistics = written.map_err(|error| match error {
@@ -131,7 +133,7 @@ impl CertificateArgs {
         if self.certified {
             run.enter(Phase::Verify);
             file.rewind().map_err(|error| not_written(&error))?;
-            check(input, file, cost, run)?;
+            check(input, file, expected, run)?;
         }
         Ok(())
     }
@@ -196,11 +198,19 @@ fn not_written(error: &dyn std::fmt::Display) -> anyhow::Error {
     Failure::new(Exit::NotWritten, format!("the certificate cannot be written: {error}"))
 }
 
-/// Has a certificate checked, and that it proves what the search found.
-fn check(input: &Input, file: File, expected: Option<Cost>, run: &Run) -> anyhow::Result<()> {
+/// Has a certificate checked, and that it proves what the search found: a bound, and a plan's cost.
+fn check(
+    input: &Input,
+    file: File,
+    expected: (Option<Cost>, Option<Cost>),
+    run: &Run,
+) -> anyhow::Result<()> {
     let refused = match verify::verify(&input.sas_text(), file) {
-        Ok(verdict) if verdict.cost == expected => None,
-        Ok(verdict) => Some(format!("it proves a cost of {:?}", verdict.cost)),
+        Ok(verdict) if (verdict.bound, verdict.cost) == expected => None,
+        Ok(verdict) => Some(format!(
+            "it proves a bound of {:?} and a cost of {:?}",
+            verdict.bound, verdict.cost
+        )),
         Err(refusal) => Some(refusal.to_string()),
     };
     run.note(|report| report.verified = Some(refused.is_none()));

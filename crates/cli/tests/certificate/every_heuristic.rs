@@ -17,7 +17,7 @@ use planner::task::{Task, Value};
 use planner::testing::{random_adl_task, random_task, rng};
 use rand::RngExt;
 
-use super::{assert_true, certify, check, cost, num_states, optimum};
+use super::{assert_true, certify, check, cost, num_states, optimum, proved};
 
 /// Says nothing and justifies nothing: the certificate goes on to the cost itself.
 struct Silent;
@@ -102,10 +102,11 @@ fn check_all(task: &Task, seen: &mut Seen) {
     let optimum = optimum(task);
     for (name, mut heuristic) in heuristics(task) {
         let certified = certify(task, &mut *heuristic);
-        assert_eq!(cost(&certified.outcome), optimum, "{name}");
+        assert_eq!(cost(&certified.bounds), optimum, "{name}");
         let verdict = check(task, &certified.bytes)
             .unwrap_or_else(|refusal| panic!("{name}: {refusal}\n{:?}", certified.statistics));
         assert_true(task, optimum, &verdict);
+        assert_eq!(proved(&verdict), optimum, "{name}");
         assert_eq!(verdict.bounds as u64, certified.statistics.bounds);
         seen.restarts += certified.restarts;
         seen.bounds += certified.statistics.bounds;

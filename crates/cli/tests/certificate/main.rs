@@ -4,6 +4,7 @@ mod command;
 mod differential;
 mod effects;
 mod every_heuristic;
+mod gaps;
 mod mutations;
 mod planted;
 mod pseudo_boolean;
@@ -15,17 +16,19 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use planner::certificate::CertificateStatistics;
+use planner::engine::{Bounds, Engine, Progress};
 use planner::heuristic::Heuristic;
 use planner::reduce::Reduction;
-use planner::search::{Config, Outcome, Pruning, Search};
+use planner::search::{Config, Pruning, Search};
 use planner::task::{Cost, OpId, Task, Variable};
 use planner::testing::StateSpace;
 use planner::translate::sas;
+use planner::work::{Budget, Work};
 use verify::{Refusal, Verdict, verify};
 
-/// A result and its certificate, uncompressed.
+/// Bounds and their certificate, uncompressed.
 struct Certified {
-    outcome: Outcome,
+    bounds: Bounds,
     statistics: CertificateStatistics,
     restarts: u64,
     bytes: Vec<u8>,
@@ -40,22 +43,34 @@ fn certify_reduced<H: Heuristic + ?Sized>(
     reduction: &Reduction<'_>,
     heuristic: &mut H,
 ) -> Certified {
-    certify_with(reduction, heuristic, Pruning::default())
+    certify_pruning(reduction, heuristic, Pruning::default())
 }
 
-fn certify_with<H: Heuristic + ?Sized>(
+fn certify_pruning<H: Heuristic + ?Sized>(
     reduction: &Reduction<'_>,
     heuristic: &mut H,
     pruning: Pruning,
 ) -> Certified {
+    certify_with(reduction, heuristic, pruning, Bounds::new(), Work::MAX)
+}
+
+/// The certificate of what is known after so much work, beginning with what others know.
+fn certify_with<H: Heuristic + ?Sized>(
+    reduction: &Reduction<'_>,
+    heuristic: &mut H,
+    pruning: Pruning,
+    mut bounds: Bounds,
+    work: Work,
+) -> Certified {
     let config = Config { pruning, ..Config::default() };
     let mut search = Search::new(reduction.task(), heuristic, config);
-    let outcome = search.run();
+    let progress = search.advance(&mut bounds, &mut Budget::new(work));
+    assert!(!matches!(progress, Progress::Stopped(_)), "there are no limits");
     let restarts = search.statistics().restarts;
     let mut bytes = Vec::new();
-    let statistics = search.certify(&outcome, reduction, &mut bytes);
+    let statistics = search.certify(&bounds, reduction, &mut bytes);
     let statistics = statistics.expect("a vector takes everything");
-    Certified { outcome, statistics, restarts, bytes }
+    Certified { bounds, statistics, restarts, bytes }
 }
 
 fn compress(bytes: &[u8]) -> Vec<u8> {
@@ -68,12 +83,16 @@ fn check(task: &Task, bytes: &[u8]) -> Result<Verdict, Refusal> {
     verify(&sas::write(task), &compress(bytes)[..])
 }
 
-fn cost(outcome: &Outcome) -> Option<Cost> {
-    match outcome {
-        Outcome::Solved(plan) => Some(plan.cost),
-        Outcome::Unsolvable => None,
-        outcome => panic!("there are no limits, but {outcome:?}"),
-    }
+/// The cost that was found to be optimal.
+fn cost(bounds: &Bounds) -> Option<Cost> {
+    assert!(bounds.have_met(), "there are no limits");
+    bounds.upper()
+}
+
+/// The cost that is proved to be optimal.
+fn proved(verdict: &Verdict) -> Option<Cost> {
+    assert_eq!(verdict.bound, verdict.cost, "the bound is the plan's cost");
+    verdict.bound
 }
 
 /// The least cost of a plan, by exhaustive enumeration.
@@ -88,9 +107,13 @@ fn num_states(task: &Task) -> usize {
     given.map(Variable::domain_size).fold(1, usize::saturating_mul)
 }
 
-/// What was accepted is true: the cost is the optimum, and the plan is a plan of that cost.
+/// What was accepted is true: no plan costs less than the bound, and the plan is one of its cost.
 fn assert_true(task: &Task, optimum: Option<Cost>, verdict: &Verdict) {
-    assert_eq!(verdict.cost, optimum);
+    match (verdict.bound, optimum) {
+        (Some(bound), Some(optimum)) => assert!(bound <= optimum, "{bound} {optimum}"),
+        (None, Some(optimum)) => panic!("there is a plan of cost {optimum}"),
+        (_, None) => assert_eq!(verdict.cost, None),
+    }
     if let Some(cost) = verdict.cost {
         let operators = verdict.plan.iter().map(|&op| OpId::from(op)).collect();
         assert_eq!(planner::plan::Plan { operators, cost }.check(task), Ok(()));

@@ -9,7 +9,7 @@ use planner::task::{Fact, Task, Value, VarId};
 use planner::testing::{StateSpace, random_task, rng};
 use rand::RngExt;
 
-use super::{assert_true, certify, check, cost, optimum};
+use super::{assert_true, certify, check, cost, optimum, proved};
 
 /// A correct heuristic with one wrong value.
 struct Wrong<'t> {
@@ -68,12 +68,12 @@ fn wrong_values(value: impl Fn(u64) -> Estimate, lies: bool) -> usize {
             let mut heuristic = Wrong { inner, state, value, lies, truth, has_lied: false };
             let certified = certify(&task, &mut heuristic);
             let verdict = check(&task, &certified.bytes);
-            let is_wrong = cost(&certified.outcome) != optimum;
+            let is_wrong = cost(&certified.bounds) != optimum;
             wrong += usize::from(is_wrong);
             // A wrong value that changed nothing and that nothing is justified by does no harm.
             let is_harmless = !is_wrong && !heuristic.has_lied;
             if is_harmless && !lies {
-                assert_eq!(verdict.map(|verdict| verdict.cost), Ok(optimum), "seed {seed}");
+                assert_eq!(verdict.map(|verdict| proved(&verdict)), Ok(optimum), "seed {seed}");
             } else {
                 assert!(is_harmless || verdict.is_err(), "seed {seed}: a lie is verified");
             }
@@ -122,7 +122,7 @@ fn a_search_that_forgets_successors_is_found_out() {
         operator.pre = pre.into();
         let certified = certify(&forgetful, &mut stored(&task));
         let verdict = check(&task, &certified.bytes);
-        if cost(&certified.outcome) != optimum(&task) {
+        if cost(&certified.bounds) != optimum(&task) {
             wrong += 1;
             assert!(verdict.is_err(), "seed {seed}");
         } else if let Ok(verdict) = verdict {
@@ -216,7 +216,7 @@ fn a_partitioner_that_gives_away_one_too_much_is_found_out() {
             // state has a distance.
             let uses_all = heuristic.tables.len() == 1
                 && heuristic.tables[0].iter().any(|&entry| (1..INFINITY).contains(&entry));
-            let is_wrong = cost(&certified.outcome) != optimum;
+            let is_wrong = cost(&certified.bounds) != optimum;
             wrong += u64::from(is_wrong);
             if is_wrong || (uses_all && heuristic.written.is_some()) {
                 assert!(verdict.is_err(), "seed {seed}");

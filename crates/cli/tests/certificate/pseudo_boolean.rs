@@ -72,8 +72,8 @@ fn proofs_of_random_tasks_are_accepted() {
         let certified = certify(&task, &mut *heuristic);
         let (formula, proof) = pseudo_boolean(&task, &certified.bytes);
         assert!(accepts(&checker, &formula, &proof), "seed {seed}");
-        solved += u64::from(cost(&certified.outcome).is_some_and(|cost| cost > 0));
-        unsolvable += u64::from(cost(&certified.outcome).is_none());
+        solved += u64::from(cost(&certified.bounds).is_some_and(|cost| cost > 0));
+        unsolvable += u64::from(cost(&certified.bounds).is_none());
         closed += certified.statistics.closed;
         bounds += certified.statistics.bounds;
     }
@@ -89,7 +89,7 @@ fn proofs_with_wrong_tables_are_refused() {
     for seed in 0..150 {
         let task = random_task(seed);
         let certified = certify(&task, &mut TooMuch::new(&task, 1, usize::MAX));
-        let is_wrong = cost(&certified.outcome) != optimum(&task);
+        let is_wrong = cost(&certified.bounds) != optimum(&task);
         let is_verified = check(&task, &certified.bytes).is_ok();
         // To save time, of those that both should accept a few are enough.
         if is_verified && seed > 20 {

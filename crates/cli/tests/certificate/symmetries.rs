@@ -12,7 +12,7 @@ use rand::RngExt;
 
 use super::every_heuristic::heuristics;
 use super::mutations::{bytes, numbers};
-use super::{assert_true, certify, certify_with, check, cost, num_states, optimum};
+use super::{assert_true, certify, certify_pruning, check, cost, num_states, optimum, proved};
 
 fn symmetries(from: u64) -> Pruning {
     Pruning { symmetries: true, from: Some(from), ..Pruning::default() }
@@ -36,8 +36,8 @@ fn certificates_of_pruned_searches_are_verified() {
         let optimum = optimum(&task);
         for (name, mut heuristic) in heuristics(&task) {
             let left_out = Reduction::left_out(&task);
-            let certified = certify_with(&left_out, &mut *heuristic, pruning(seed));
-            assert_eq!(cost(&certified.outcome), optimum, "{name}, seed {seed}");
+            let certified = certify_pruning(&left_out, &mut *heuristic, pruning(seed));
+            assert_eq!(cost(&certified.bounds), optimum, "{name}, seed {seed}");
             let verdict = check(&task, &certified.bytes).unwrap_or_else(|refusal| {
                 panic!("{name}, seed {seed}: {refusal}\n{:?}", certified.statistics)
             });
@@ -67,10 +67,10 @@ fn samples() -> Vec<Sample> {
     let mut samples = Vec::new();
     for (seed, task) in tasks(100..400) {
         let left_out = Reduction::left_out(&task);
-        let certified = certify_with(&left_out, &mut HMax::new(&task), symmetries(seed % 3));
+        let certified = certify_pruning(&left_out, &mut HMax::new(&task), symmetries(seed % 3));
         let all = numbers(&certified.bytes);
-        // The number of rounds stands before.
-        let start = if all[1] == 0 { 3 } else { 4 + all[2] as usize };
+        // The bound, the plan's cost and length, its steps, and the number of rounds stand before.
+        let start = if all[1] == 0 { 3 } else { 5 + all[3] as usize };
         let mut end = start;
         while all[end] == 6 {
             let moves = all[end + 1];
@@ -165,7 +165,7 @@ fn a_symmetry_of_another_task_is_refused_or_harmless() {
             other.evaluate_axioms(&mut initial);
             other.initial = initial;
             match check(&other, &bytes) {
-                Ok(verdict) => assert_eq!(verdict.cost, optimum(&other)),
+                Ok(verdict) => assert_eq!(proved(&verdict), optimum(&other)),
                 Err(refusal) => {
                     refused += 1;
                     operators += usize::from(refusal.reason.contains("mapped to an operator"));

@@ -1,4 +1,4 @@
-//! Certificates: proofs of optimal costs that a program without any of this code can check.
+//! Certificates: proofs of lower bounds that a program without any of this code can check.
 //!
 //! This is the writer of the format in `docs/certificate.md`.
 //! A search lists its states ([`crate::search`]), and heuristics say why states need not be looked
@@ -83,7 +83,7 @@ pub struct Certificate<'w> {
     pub(crate) statistics: CertificateStatistics,
 }
 
-const MAGIC: &[u8] = b"apportion certificate 2\n";
+const MAGIC: &[u8] = b"apportion certificate 3\n";
 const END: u64 = 0;
 const PROJECTION: u64 = 1;
 const CARTESIAN: u64 = 2;
@@ -96,13 +96,15 @@ const STEP: u64 = 7;
 const BUFFER: usize = 1 << 16;
 
 impl<'w> Certificate<'w> {
-    /// Begins a certificate that a plan is optimal, or that there is none.
+    /// Begins a certificate that no plan costs less than a bound, or that there is none at all.
     ///
+    /// It holds a plan, too, if there is one: an optimal plan if its cost is the bound.
     /// The plan, and all that follows, are about the smaller task of a reduction that kept its
     /// rounds; what is written is about the original task.
     pub fn begin(
         out: &'w mut dyn Write,
         reduction: &'w Reduction<'w>,
+        bound: Option<Cost>,
         plan: Option<&Plan>,
     ) -> Certificate<'w> {
         let mut certificate = Certificate {
@@ -120,7 +122,10 @@ impl<'w> Certificate<'w> {
         };
         certificate.buffer.extend_from_slice(MAGIC);
         certificate.number(fingerprint(reduction.original()));
-        certificate.number(plan.map_or(0, |plan| plan.cost.saturating_add(1)));
+        certificate.number(bound.map_or(0, |bound| bound.saturating_add(1)));
+        if bound.is_some() {
+            certificate.number(plan.map_or(0, |plan| plan.cost.saturating_add(1)));
+        }
         if let Some(plan) = plan {
             certificate.number(plan.operators.len() as u64);
             let operators = plan.operators.iter().map(|&op| reduction.operator(op));

@@ -13,7 +13,7 @@
 
 use std::time::Instant;
 
-use super::limits::{MAX_INTERVAL, Ticker};
+use super::limits::{Limits, MAX_INTERVAL, Ticker};
 use super::nodes::SearchNodes;
 use super::open_list::OpenList;
 use super::orbit::Orbits;
@@ -222,6 +222,11 @@ impl<'t, H: Heuristic> Search<'t, H> {
         }
     }
 
+    /// Its limits from now on.
+    pub fn set_limits(&mut self, limits: Limits<'t>) {
+        (self.config.limits, self.left_free) = (limits, 0);
+    }
+
     /// Figures of the search so far.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -284,11 +289,15 @@ impl<'t, H: Heuristic> Search<'t, H> {
             if self.statistics.evaluated >= self.prune_from {
                 self.begin_to_prune();
             }
-            if self.registry.len() as u64 >= self.partial_from {
-                self.expand_partly(id)?;
-            } else {
-                self.expand(id)?;
+            let expanded = match self.registry.len() as u64 >= self.partial_from {
+                true => self.expand_partly(id),
+                false => self.expand(id),
+            };
+            if expanded.is_err() {
+                // Some of its successors may not be known.
+                self.reopen(id);
             }
+            expanded?;
         }
         Ok(Progress::Going)
     }
@@ -400,6 +409,13 @@ impl<'t, H: Heuristic> Search<'t, H> {
         if f < self.below {
             self.open.push(f, h, id);
         }
+    }
+
+    /// Takes back that a state was expanded.
+    #[cold]
+    fn reopen(&mut self, id: StateId) {
+        let (parent, op) = self.nodes.parent(id);
+        self.nodes.open(id, parent, op, self.nodes.g(id));
     }
 
     /// Takes note of the f value of a state about to be expanded; whether it is the highest so far.

@@ -1,5 +1,8 @@
 //! Certificates of what a search found: the states that it knows are listed, closed or open.
 //!
+//! What is proved is a lower bound: the cost of an optimal plan, or less if the search was not that
+//! far.
+//! The states of a search that has not ended are such a proof already, for the bound that it has shown.
 //! A closed state is one whose successors are listed, too; these are the states that the search
 //! expanded below the cost that is to be proved.
 //! Any other state is open and has to be justified by a bound.
@@ -22,11 +25,12 @@
 
 use std::io::{self, Write};
 
+use super::Stop;
 use super::astar::Search;
 use super::open_list::OpenList;
 use super::registry::{StateId, hash_words};
-use super::{Outcome, Stop};
 use crate::certificate::{BoundId, Certificate, CertificateStatistics};
+use crate::engine::Bounds;
 use crate::heuristic::{Estimate, Heuristic, Why};
 use crate::reduce::Reduction;
 use crate::task::{Cost, OpId};
@@ -43,8 +47,8 @@ pub enum CertifyError {
 /// A certificate that states are being listed in.
 struct Listing<'w> {
     certificate: Certificate<'w>,
-    /// The cost that is proved; none if there is no plan.
-    cost: Option<Cost>,
+    /// The bound that is proved; none if there is no plan.
+    bound: Option<Cost>,
     /// By state: its number in the list, or one of the two below.
     numbers: Vec<u32>,
     next_number: u32,
@@ -61,31 +65,31 @@ const SKIPPED: u32 = u32::MAX;
 const NEEDED: u32 = u32::MAX - 1;
 
 impl<H: Heuristic> Search<'_, H> {
-    /// Writes a certificate of what this search found in the smaller task of a reduction, for the
-    /// original task.
+    /// Writes a certificate of the bounds that were found for the smaller task of a reduction, for the
+    /// original task; whoever showed them, and whether or not the search has ended.
+    ///
+    /// The search cannot be advanced afterwards.
     ///
     /// # Panics
-    /// If it found nothing, or used stubborn sets.
+    /// If it used stubborn sets.
     pub fn certify(
         &mut self,
-        outcome: &Outcome,
+        bounds: &Bounds,
         reduction: &Reduction<'_>,
         out: &mut dyn Write,
     ) -> Result<CertificateStatistics, CertifyError> {
         assert!(!self.config.pruning.stubborn, "closed states have all of their successors");
-        let plan = match outcome {
-            Outcome::Solved(plan) => Some(plan),
-            Outcome::Unsolvable => None,
-            Outcome::Bounded(_) | Outcome::Stopped(_) => panic!("there is nothing to be proved"),
-        };
         // Bounds may meet before the search ends, or even begins.
         self.open = OpenList::new();
         if self.registry.is_empty() {
             self.begin(Why::First).map_err(CertifyError::Stopped)?;
         }
+        let plan = bounds.plan();
+        let bound = bounds.lower().min(bounds.upper().unwrap_or(Cost::MAX));
+        let bound = (!bounds.are_unsolvable()).then_some(bound);
         let mut listing = Listing {
-            certificate: Certificate::begin(out, reduction, plan),
-            cost: plan.map(|plan| plan.cost),
+            certificate: Certificate::begin(out, reduction, bound, plan),
+            bound,
             numbers: Vec::new(),
             next_number: 0,
             at: 0,
@@ -102,15 +106,15 @@ impl<H: Heuristic> Search<'_, H> {
         listing.certificate.end().map_err(CertifyError::Output)
     }
 
-    /// Whether the search expanded the state and had to.
-    fn is_inner(&self, id: StateId, cost: Option<Cost>) -> bool {
+    /// Whether the search expanded the state and the bound is not proved without that.
+    fn is_inner(&self, id: StateId, bound: Option<Cost>) -> bool {
         let h_is_below = |needed| self.nodes.h(id) < needed;
         (self.nodes.is_closed(id) || self.nodes.is_partly_closed(id))
-            && match cost {
+            && match bound {
                 None => h_is_below(Estimate::DeadEnd),
-                Some(cost) => {
+                Some(bound) => {
                     let g = self.nodes.g(id);
-                    g < cost && h_is_below(Estimate::AtLeast(cost - g))
+                    g < bound && h_is_below(Estimate::AtLeast(bound - g))
                 }
             }
     }
@@ -119,7 +123,7 @@ impl<H: Heuristic> Search<'_, H> {
     fn mark_needed(&mut self, listing: &mut Listing<'_>) -> Result<(), Stop> {
         let registered = self.registry.len();
         let ids = || (0..registered as u32).map(StateId);
-        let inner = ids().filter(|&id| self.is_inner(id, listing.cost)).count() as u64;
+        let inner = ids().filter(|&id| self.is_inner(id, listing.bound)).count() as u64;
         let generated =
             inner.saturating_mul(self.statistics.generated) / self.statistics.expanded.max(1);
         if generated > registered as u64 / 2 && !self.left_successors_out() {
@@ -131,7 +135,7 @@ impl<H: Heuristic> Search<'_, H> {
         listing.again.push(StateId(0));
         while let Some(id) = listing.again.pop() {
             self.look_at_limits()?;
-            if self.is_inner(id, listing.cost) {
+            if self.is_inner(id, listing.bound) {
                 self.register_successors(id, listing)?;
             }
         }
@@ -159,7 +163,7 @@ impl<H: Heuristic> Search<'_, H> {
     fn list(&mut self, id: StateId, again: bool, listing: &mut Listing<'_>) -> Result<(), Stop> {
         self.look_at_limits()?;
         let g = self.nodes.g(id);
-        let was_inner = self.is_inner(id, listing.cost);
+        let was_inner = self.is_inner(id, listing.bound);
         let why = self.justification(id, g, listing);
         if why.is_none() && !self.nodes.is_closed(id) {
             listing.certificate.statistics.completed += 1;
@@ -194,12 +198,12 @@ impl<H: Heuristic> Search<'_, H> {
         g: Cost,
         listing: &mut Listing<'_>,
     ) -> Option<BoundId> {
-        let needed = match listing.cost {
+        let needed = match listing.bound {
             None => Estimate::DeadEnd,
-            Some(cost) if g >= cost => return Some(BoundId::ZERO),
-            Some(cost) => Estimate::AtLeast(cost - g),
+            Some(bound) if g >= bound => return Some(BoundId::ZERO),
+            Some(bound) => Estimate::AtLeast(bound - g),
         };
-        if self.is_inner(id, listing.cost) {
+        if self.is_inner(id, listing.bound) {
             return None;
         }
         self.packer.unpack(self.registry.state(id), &mut self.batch.values);

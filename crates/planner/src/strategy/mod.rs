@@ -239,7 +239,7 @@ fn guided_search<'t>(
     Search::new(task, bound, search::Config { limits, progress: Some(progress), pruning })
 }
 
-impl Solution<'_> {
+impl<'t> Solution<'t> {
     /// Figures of A*.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -250,17 +250,19 @@ impl Solution<'_> {
         self.symbolic.as_ref()
     }
 
-    /// Writes a certificate of the outcome, for the original task of the reduction that the run's task
-    /// comes from.
+    /// Writes a certificate of the bounds within limits of its own, for the original task of the
+    /// reduction that the run's task comes from.
     ///
     /// # Panics
-    /// If the run stopped before there was a result, or A* took no part in it.
+    /// If A* took no part in the run.
     pub fn certify(
         &mut self,
+        limits: Limits<'t>,
         reduction: &Reduction<'_>,
         out: &mut dyn Write,
     ) -> Result<CertificateStatistics, CertifyError> {
         let astar = self.astar.as_mut().expect("only A* lists the states of a proof");
-        astar.certify(&self.outcome, reduction, out)
+        astar.set_limits(limits);
+        astar.certify(&self.bounds, reduction, out)
     }
 }

@@ -70,7 +70,8 @@ impl Argument {
         let mut input = Numbers(&certificate[MAGIC.len()..]);
         input.next();
         let cost = input.next().checked_sub(1);
-        if cost.is_some() {
+        // The plan is not part of the argument.
+        if cost.is_some() && input.next() > 0 {
             let steps = input.next();
             for _ in 0..steps {
                 input.next();
