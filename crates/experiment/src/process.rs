@@ -237,11 +237,17 @@ fn classify(
         return (Status::Error, Some(format!("ended by signal {signal}")));
     }
     let code = ended.exit_code.unwrap_or(-1);
+    let is_bounded = || {
+        let word = answer.as_ref().ok().and_then(|figures| figures.get("status")?.as_str());
+        word == Some("bounded")
+    };
     let by_code = match code {
+        0 if is_bounded() => Status::Bounded,
         0 => Status::Solved,
         11 => Status::Unsolvable,
-        22 => Status::OutOfMemory,
-        23 => Status::OutOfTime,
+        // With numbered plans.
+        1 | 22 => Status::OutOfMemory,
+        2 | 23 => Status::OutOfTime,
         34 => Status::Unsupported,
         _ => return (Status::Error, Some(format!("exit code {code}"))),
     };
@@ -342,6 +348,9 @@ mod tests {
         assert_eq!((solved.status, solved.figure("cost")), (Status::Solved, Some(3.0)));
         for (script, status, reason) in [
             (r#"echo '{"status":"out-of-time"}' > "$json"; exit 23"#, Status::OutOfTime, None),
+            (r#"echo '{"status":"out-of-time"}' > "$json"; exit 2"#, Status::OutOfTime, None),
+            (r#"echo '{"status":"out-of-memory"}' > "$json"; exit 1"#, Status::OutOfMemory, None),
+            (r#"echo '{"status":"bounded"}' > "$json""#, Status::Bounded, None),
             ("exit 22", Status::OutOfMemory, None),
             ("exit 34", Status::Unsupported, None),
             ("exit 0", Status::Error, Some("exit code 0, but it wrote no JSON")),

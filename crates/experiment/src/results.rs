@@ -22,6 +22,8 @@ pub(crate) const FORMAT: u32 = 1;
 pub enum Status {
     /// An optimal plan was found and proved.
     Solved,
+    /// A plan was found and proved to be within the gap that was asked for.
+    Bounded,
     /// Proved to have no plan.
     Unsolvable,
     /// Out of time.
@@ -40,6 +42,7 @@ impl Status {
     pub(crate) fn label(self) -> &'static str {
         match self {
             Status::Solved => "solved",
+            Status::Bounded => "within the gap",
             Status::Unsolvable => "proved unsolvable",
             Status::OutOfTime => "out of time",
             Status::OutOfMemory => "out of memory",
@@ -52,6 +55,7 @@ impl Status {
     pub(crate) fn parse(word: &str) -> Option<Status> {
         Some(match word {
             "solved" => Status::Solved,
+            "bounded" => Status::Bounded,
             "unsolvable" => Status::Unsolvable,
             "out-of-time" | "timeout" | "unsolved" => Status::OutOfTime,
             "out-of-memory" | "memout" => Status::OutOfMemory,

@@ -7,6 +7,7 @@ mod configurations;
 pub(crate) mod document;
 mod endings;
 mod figures;
+mod gaps;
 mod html;
 mod markdown;
 mod plot;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::document::{
     Block, Cell, Document, Fact, NOTHING, Row, Section, Table, mark_best, or_nothing,
 };
-use super::{configurations, endings, figures, published};
+use super::{configurations, endings, figures, gaps, published};
 use crate::config::{Group, Presentation};
 use crate::results::{Record, Status};
 use crate::statistics::{
@@ -21,6 +21,7 @@ pub(crate) fn document(results: &Results, shown: &Presentation) -> Document {
     sections.extend([
         figures::scatter_plots(results, shown),
         figures::cactus(results),
+        gaps::section(results),
         endings::time_and_memory(results),
         endings::unsolved(results, &contradictions),
         configurations::section(results),
@@ -68,7 +69,7 @@ fn headline(results: &Results, contradictions: usize) -> Vec<Fact> {
 
 /// A table of one value per configuration and domain, with the best of each domain marked; domains are
 /// columns as long as they fit.
-fn domain_table(
+pub(super) fn domain_table(
     results: &Results,
     configurations: &[ConfigurationId],
     caption: &str,
