@@ -15,7 +15,9 @@ from apportion._functions import evaluate, plan, train, translate, validate
 from apportion._program import program, version
 from apportion._results import (
     Action,
+    Best,
     Evaluation,
+    Found,
     Phase,
     Progress,
     Result,
@@ -28,7 +30,9 @@ from apportion._results import (
 __all__ = [
     "Action",
     "ApportionError",
+    "Best",
     "Evaluation",
+    "Found",
     "InputError",
     "OptionError",
     "Phase",

@@ -15,7 +15,9 @@ from apportion._errors import BY_EXIT_CODE, OptionError, ProgramError
 from apportion._process import Ended, run_program
 from apportion._results import (
     Action,
+    Best,
     Evaluation,
+    Found,
     Phase,
     Progress,
     Result,
@@ -46,16 +48,29 @@ def plan(
     on_progress: Callable[[Progress], object] | None = None,
     model: str | os.PathLike[str] | None = None,
     certificate: str | os.PathLike[str] | None = None,
+    gap: float | str = 0,
+    start_plan: Source | Iterable[Action] | None = None,
+    anytime: str | os.PathLike[str] | None = None,
     options: Sequence[str] = (),
 ) -> Result:
-    """Finds an optimal plan.
+    """Finds an optimal plan, or one within ``gap``.
 
     ``domain`` alone is a ``.sas`` file, or a problem whose domain file is beside it.
     ``on_progress`` is called in this thread; what it raises ends the search.
     ``certificate`` is a file for a proof of the result, which a program without certificates refuses.
+    ``gap`` is how far a plan may be from the optimum, as a part of the lower bound: 0.05 or ``"5%"``,
+    ``math.inf`` for any plan. ``start_plan`` is a plan to begin with. ``anytime`` is the name of files,
+    with ``.1``, ``.2``, … at the end, that better plans are written to when they are found.
+    Whatever is asked for, ``Result.best`` is the best plan found, and ``Result.gap`` says how far it
+    can be from the optimum.
     ``options`` are further ones of ``apportion plan``, such as ``["--components", "cegar"]``.
     """
-    arguments = ["--quiet", "--json", "-", "--plan-file", "/dev/null", f"--heuristic={heuristic}"]
+    plan_file = "/dev/null" if anytime is None else os.fspath(anytime)
+    arguments = ["--quiet", "--json", "-", f"--plan-file={plan_file}", f"--heuristic={heuristic}"]
+    if anytime is not None:
+        arguments += ["--anytime"]
+    if gap != 0:
+        arguments += [f"--gap={_percentage(gap)}"]
     arguments += _limits(time_limit, memory_limit)
     if model is not None:
         arguments += [f"--model={os.fspath(model)}"]
@@ -68,9 +83,12 @@ def plan(
         if on_progress is not None:
             on_progress(progress[-1])
 
-    with _Files(domain=domain, problem=problem) as files:
+    with _Files(domain=domain, problem=problem, plan=_plan_source(start_plan)) as files:
+        paths = list(files.paths)
+        if start_plan is not None:
+            arguments += [f"--start-plan={paths.pop()}"]
         command = ["plan", *arguments, *options]
-        ended = run_program(command, files.paths, time_limit=_seconds(time_limit), on_progress=take)
+        ended = run_program(command, paths, time_limit=_seconds(time_limit), on_progress=take)
         if not ended.stdout.strip():
             if ended.is_late:
                 return Result(Status.OUT_OF_TIME, None, None, None, {}, tuple(progress))
@@ -79,6 +97,7 @@ def plan(
         if report["status"] in ERRORS:
             raise files.error(ended)
     steps = report["plan"]
+    best = report.get("best_plan")
     # An older file may stand there otherwise.
     written = certificate is not None and report.get("certificate") is not None
     return Result(
@@ -90,6 +109,12 @@ def plan(
         progress=tuple(progress),
         notes=(*report["notes"], *_warnings(ended.stderr)),
         certificate=Path(certificate) if certificate is not None and written else None,
+        best=None if best is None else Best(tuple(map(Action.parse, best)), report["best_cost"]),
+        gap=report.get("gap"),
+        plans=tuple(
+            Found(found["seconds"], found["cost"], found["lower_bound"])
+            for found in report.get("plans", ())
+        ),
     )
 
 
@@ -119,10 +144,7 @@ def validate(
     domain: Source, problem: Source, plan: Source | Iterable[Action]
 ) -> Validation:
     """Executes a plan step by step, and says what it costs or where it fails and why."""
-    if not isinstance(plan, (str, os.PathLike)):
-        # An empty plan has no bracket, and would be taken for a file.
-        plan = "".join(f"{action}\n" for action in plan) or "; ()"
-    with _Files(domain=domain, problem=problem, plan=plan) as files:
+    with _Files(domain=domain, problem=problem, plan=_plan_source(plan)) as files:
         ended = run_program(["validate", "--json", "-"], files.paths)
         if ended.exit_code not in (0, 1) or not ended.stdout.strip():
             raise files.error(ended)
@@ -203,6 +225,23 @@ def train(
             raise files.error(ended)
     metrics = (folder / "metrics.jsonl").read_text().splitlines()
     return Training(folder / "model.safetensors", tuple(map(json.loads, metrics)))
+
+
+def _plan_source(plan: Source | Iterable[Action] | None) -> Source | None:
+    if plan is None or isinstance(plan, (str, os.PathLike)):
+        return plan
+    # An empty plan has no bracket, and would be taken for a file.
+    return "".join(f"{action}\n" for action in plan) or "; ()"
+
+
+def _percentage(gap: float | str) -> str:
+    """A gap as the command line takes it, which knows four decimal places."""
+    if isinstance(gap, str):
+        return gap
+    if not gap >= 0:
+        raise OptionError(f"a gap is at least 0, not {gap}")
+    # Rounded down: no plan is accepted that is further away.
+    return "inf" if gap == math.inf else f"{math.floor(gap * 1e6) / 1e4:.4f}%"
 
 
 class _Files:
@@ -301,6 +340,8 @@ def _progress(line: str) -> Progress:
         expanded=fields["expanded"],
         evaluated=fields["evaluated"],
         memory_bytes=fields["memory_bytes"],
+        best_cost=fields.get("best_cost"),
+        gap=fields.get("gap"),
     )
 
 

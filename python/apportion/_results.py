@@ -14,6 +14,8 @@ class Status(enum.Enum):
 
     #: An optimal plan was found; optimality is proved, and the plan was executed by a validator.
     SOLVED = "solved"
+    #: A plan was found, and it is proved to be within the gap that was asked for.
+    BOUNDED = "bounded"
     #: There is no plan, which is proved.
     UNSOLVABLE = "unsolvable"
     OUT_OF_TIME = "out-of-time"
@@ -76,6 +78,33 @@ class Progress:
     expanded: int
     evaluated: int
     memory_bytes: int
+    #: The cost of the best plan so far.
+    best_cost: int | None = None
+    #: How far it may be from the optimum, as a part of the bound; unknown at bound 0.
+    gap: float | None = None
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best plan that was found, whether or not it is proved to be optimal."""
+
+    plan: tuple[Action, ...]
+    cost: int
+
+    def text(self) -> str:
+        """The plan as a plan file holds it."""
+        return _plan_text(self.plan)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A plan that was found on the way to the best one."""
+
+    #: Since the program began.
+    seconds: float
+    cost: int
+    #: The lower bound at that time.
+    bound: int
 
 
 @dataclass(frozen=True)
@@ -83,7 +112,7 @@ class Result:
     """How a search ended, and what it found."""
 
     status: Status
-    #: The steps of an optimal plan, if one was found.
+    #: The steps of a plan that is optimal, or within the gap that was asked for.
     plan: tuple[Action, ...] | None
     #: Its cost.
     cost: int | None
@@ -97,17 +126,24 @@ class Result:
     notes: tuple[str, ...] = ()
     #: The file that proves the result, if one was asked for and written.
     certificate: Path | None = None
+    #: The best plan, which is not proved to be optimal unless the status is ``SOLVED``.
+    best: Best | None = None
+    #: How far the best plan can be from the optimum: (cost - bound) / bound, rounded up; unknown
+    #: without a plan and at bound 0.
+    gap: float | None = None
+    #: The plans over time, each cheaper than the one before.
+    plans: tuple[Found, ...] = field(default=(), repr=False)
 
     @property
     def is_solved(self) -> bool:
-        """Whether there is a plan, which is then optimal."""
+        """Whether there is a plan that is proved to be optimal."""
         return self.status is Status.SOLVED
 
     def plan_text(self) -> str:
         """The plan as a plan file holds it."""
         if self.plan is None:
             raise ValueError(f"there is no plan: {self.status.value}")
-        return "".join(f"{action}\n" for action in self.plan)
+        return _plan_text(self.plan)
 
     def _repr_html_(self) -> str:
         from apportion._html import show
@@ -158,3 +194,7 @@ class Training:
     model: Path
     #: Figures of each epoch.
     epochs: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+
+def _plan_text(plan: tuple[Action, ...]) -> str:
+    return "".join(f"{action}\n" for action in plan)

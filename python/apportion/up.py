@@ -7,17 +7,27 @@
 
 It solves classical problems, and says SOLVED_OPTIMALLY when and only when no plan is cheaper: by the
 problem's metric, or with unit costs if it has none.
+As an anytime planner it gives every better plan when it is found, and as the last one, if there is time,
+one that is proved to be optimal.
 """
 
 from __future__ import annotations
 
+import queue
+import tempfile
+import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import IO, Any
 
 import unified_planning as up
 from unified_planning.engines import Credits, Engine
+from unified_planning.engines.mixins.anytime_planner import (
+    AnytimeGuarantee,
+    AnytimePlannerMixin,
+)
 from unified_planning.engines.mixins.oneshot_planner import OneshotPlannerMixin, OptimalityGuarantee
 from unified_planning.engines.mixins.plan_validator import PlanValidatorMixin
 from unified_planning.engines.results import (
@@ -40,6 +50,7 @@ NAME = "apportion"
 
 STATUSES = {
     apportion.Status.SOLVED: PlanGenerationResultStatus.SOLVED_OPTIMALLY,
+    apportion.Status.BOUNDED: PlanGenerationResultStatus.SOLVED_SATISFICING,
     apportion.Status.UNSOLVABLE: PlanGenerationResultStatus.UNSOLVABLE_PROVEN,
     apportion.Status.OUT_OF_TIME: PlanGenerationResultStatus.TIMEOUT,
     apportion.Status.OUT_OF_MEMORY: PlanGenerationResultStatus.MEMOUT,
@@ -87,10 +98,15 @@ def register(environment: up.environment.Environment | None = None) -> None:
         env.factory.add_engine(NAME, "apportion.up", "ApportionEngine")
 
 
-class ApportionEngine(Engine, OneshotPlannerMixin, PlanValidatorMixin):
-    """One-shot planner with optimality guarantee, and validator of sequential plans.
+class _Left(Exception):
+    """Nobody wants further plans."""
 
-    Parameters: ``heuristic`` and ``options`` as of :func:`apportion.plan`, and ``memory_limit``.
+
+class ApportionEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin, PlanValidatorMixin):
+    """One-shot planner with optimality guarantee, anytime planner, and validator of sequential plans.
+
+    Parameters: ``heuristic``, ``gap`` and ``options`` as of :func:`apportion.plan`, and
+    ``memory_limit``.
     """
 
     def __init__(
@@ -98,13 +114,16 @@ class ApportionEngine(Engine, OneshotPlannerMixin, PlanValidatorMixin):
         heuristic: str = "auto",
         memory_limit: int | str | None = None,
         options: Sequence[str] = (),
+        gap: float | str = 0,
     ) -> None:
         Engine.__init__(self)
         OneshotPlannerMixin.__init__(self)
+        AnytimePlannerMixin.__init__(self)
         PlanValidatorMixin.__init__(self)
         self._heuristic = heuristic
         self._memory_limit = memory_limit
         self._options = tuple(options)
+        self._gap = gap
 
     @property
     def name(self) -> str:
@@ -127,6 +146,10 @@ class ApportionEngine(Engine, OneshotPlannerMixin, PlanValidatorMixin):
         return optimality_guarantee in OptimalityGuarantee
 
     @staticmethod
+    def ensures(anytime_guarantee: AnytimeGuarantee) -> bool:
+        return anytime_guarantee is AnytimeGuarantee.INCREASING_QUALITY
+
+    @staticmethod
     def get_credits(**kwargs: Any) -> Credits:
         return CREDITS
 
@@ -140,23 +163,98 @@ class ApportionEngine(Engine, OneshotPlannerMixin, PlanValidatorMixin):
         if heuristic is not None:
             warnings.warn("apportion has heuristics of its own and does not use the one given")
 
-        def show(progress: apportion.Progress) -> None:
-            if output_stream is not None:
-                bound = "" if progress.bound is None else f"f ≥ {progress.bound}, "
-                output_stream.write(
-                    f"[{progress.seconds:.2f} s] {progress.phase.value}: {bound}"
-                    f"{progress.expanded} expanded\n"
-                )
+        return self._run(problem, timeout, lambda line: _show(line, output_stream))
 
+    def _get_solutions(
+        self,
+        problem: up.model.AbstractProblem,
+        timeout: float | None = None,
+        output_stream: IO[str] | None = None,
+    ) -> Iterator[PlanGenerationResult]:
+        return self._get_solutions_with_params(problem, timeout, output_stream)
+
+    def _get_solutions_with_params(
+        self,
+        problem: up.model.AbstractProblem,
+        timeout: float | None = None,
+        output_stream: IO[str] | None = None,
+        warm_start_plan: Plan | None = None,
+        **kwargs: Any,
+    ) -> Iterator[PlanGenerationResult]:
+        """Every better plan, and then what is known of the last one."""
+        found: queue.Queue[tuple[bool, Any]] = queue.Queue()
+        left = threading.Event()
+
+        def take(line: apportion.Progress) -> None:
+            if left.is_set():
+                raise _Left
+            _show(line, output_stream)
+            if line.best_cost is not None:
+                found.put((False, line))
+
+        def run(folder: str) -> None:
+            try:
+                files = Path(folder) / "plan"
+                result = self._run(problem, timeout, take, files, warm_start_plan)
+                found.put((True, result))
+            except _Left:
+                pass
+            except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+                found.put((True, error))
+
+        with tempfile.TemporaryDirectory(prefix="apportion-") as folder:
+            worker = threading.Thread(target=run, args=(folder,))
+            worker.start()
+            try:
+                number, pddl = 0, None
+                while True:
+                    is_over, what = found.get()
+                    while (plan := Path(folder) / f"plan.{number + 1}").exists():
+                        number += 1
+                        pddl = pddl or Pddl(_classical(problem))
+                        yield self._intermediate(problem, pddl, plan.read_text())
+                    if is_over:
+                        if isinstance(what, BaseException):
+                            raise what
+                        yield what
+                        return
+            finally:
+                left.set()
+                worker.join()
+
+    def _intermediate(
+        self, problem: up.model.AbstractProblem, pddl: Pddl, text: str
+    ) -> PlanGenerationResult:
+        """A plan that may not be the last one."""
+        steps = [line for line in text.splitlines() if line.startswith("(")]
+        plan = _plan(problem, pddl, map(apportion.Action.parse, steps))
+        cost = text.rpartition("; cost = ")[2].split()[0]
+        metrics = {"cost": str(Fraction(int(cost), pddl.scale))}
+        return PlanGenerationResult(PlanGenerationResultStatus.INTERMEDIATE, plan, NAME, metrics)
+
+    def _run(
+        self,
+        problem: up.model.AbstractProblem,
+        timeout: float | None,
+        on_progress: Callable[[apportion.Progress], None],
+        anytime: Path | None = None,
+        start_plan: Plan | None = None,
+    ) -> PlanGenerationResult:
         try:
             pddl = Pddl(_classical(problem))
+            start = None
+            if isinstance(start_plan, SequentialPlan):
+                start = [pddl.action(instance) for instance in start_plan.actions]
             result = apportion.plan(
                 pddl.domain,
                 pddl.problem,
                 heuristic=self._heuristic,
                 time_limit=timeout,
                 memory_limit=self._memory_limit,
-                on_progress=show,
+                on_progress=on_progress,
+                gap=self._gap,
+                start_plan=start,
+                anytime=anytime,
                 options=self._options,
             )
         except (Unsupported, UPException, apportion.UnsupportedError) as error:
@@ -164,11 +262,11 @@ class ApportionEngine(Engine, OneshotPlannerMixin, PlanValidatorMixin):
         except apportion.ApportionError as error:
             return self._result(PlanGenerationResultStatus.INTERNAL_ERROR, error=error)
         status = STATUSES.get(result.status, PlanGenerationResultStatus.INTERNAL_ERROR)
-        plan = None
-        if result.plan is not None:
-            plan = SequentialPlan(
-                [_instance(problem, pddl, action) for action in result.plan], problem.environment
-            )
+        steps = result.plan
+        if steps is None and anytime is not None and result.best is not None:
+            # A limit was reached, and there is a plan.
+            status, steps = PlanGenerationResultStatus.SOLVED_SATISFICING, result.best.plan
+        plan = None if steps is None else _plan(problem, pddl, steps)
         return self._result(status, plan, result, pddl.scale)
 
     def _result(
@@ -187,7 +285,12 @@ class ApportionEngine(Engine, OneshotPlannerMixin, PlanValidatorMixin):
             messages += [LogMessage(LogLevel.WARNING, note) for note in result.notes]
             messages.append(LogMessage(LogLevel.INFO, f"{result.status.value}"))
             metrics["engine_internal_time"] = str(result.statistics.get("total_s"))
-            for name, value in (("cost", result.cost), ("lower_bound", result.bound)):
+            cost = result.cost
+            if cost is None and plan is not None and result.best is not None:
+                cost = result.best.cost
+            if plan is not None and result.gap is not None:
+                metrics["gap"] = str(result.gap)
+            for name, value in (("cost", cost), ("lower_bound", result.bound)):
                 if value is not None:
                     metrics[name] = str(Fraction(value, scale))
             for name in ("expanded", "evaluated", "generated", "peak_memory_bytes"):
@@ -227,6 +330,22 @@ def _classical(problem: up.model.AbstractProblem) -> Problem:
     if not isinstance(problem, Problem) or not ApportionEngine.supports(problem.kind):
         raise Unsupported(f"not classical planning: {', '.join(sorted(missing))}")
     return problem
+
+
+def _show(progress: apportion.Progress, output_stream: IO[str] | None) -> None:
+    if output_stream is not None:
+        bound = "" if progress.bound is None else f"f ≥ {progress.bound}, "
+        output_stream.write(
+            f"[{progress.seconds:.2f} s] {progress.phase.value}: {bound}"
+            f"{progress.expanded} expanded\n"
+        )
+
+
+def _plan(
+    problem: up.model.AbstractProblem, pddl: Pddl, steps: Iterable[apportion.Action]
+) -> SequentialPlan:
+    instances = [_instance(problem, pddl, action) for action in steps]
+    return SequentialPlan(instances, problem.environment)
 
 
 def _instance(

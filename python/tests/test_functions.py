@@ -236,3 +236,55 @@ def test_versions_agree() -> None:
     from importlib.metadata import version
 
     assert apportion.version() == version("apportion")
+
+
+@pytest.fixture
+def winding(courier: Task) -> list[Action]:
+    """A plan with a detour at its beginning."""
+    plan = apportion.plan(*courier).plan
+    assert plan is not None
+    there, back = Action("drive", ("market", "depot")), Action("drive", ("depot", "market"))
+    return [there, back, *plan]
+
+
+def test_a_plan_to_begin_with_and_a_gap(courier: Task, winding: list[Action]) -> None:
+    worse = apportion.validate(*courier, winding).cost
+    assert worse is not None and worse > 70
+    any_plan = apportion.plan(*courier, gap=math.inf, start_plan=winding)
+    assert any_plan.status is Status.BOUNDED and not any_plan.is_solved
+    assert any_plan.cost == worse and any_plan.gap is None and any_plan.bound == 0
+    assert any_plan.best is not None and any_plan.best.cost == worse
+    assert list(any_plan.best.plan) == winding and any_plan.best.text() == any_plan.plan_text()
+    best = apportion.plan(*courier, start_plan=winding)
+    assert best.is_solved and best.gap == 0
+    assert [found.cost for found in best.plans][0] == worse and best.plans[-1].cost == 70
+    for gap in (-0.1, math.nan, "five"):
+        with pytest.raises(apportion.OptionError):
+            apportion.plan(*courier, gap=gap)
+    with pytest.raises(apportion.InputError, match="the goal"):
+        apportion.plan(*courier, start_plan=winding[:3])
+
+
+def test_better_plans_are_files(courier: Task, winding: list[Action], tmp_path: Path) -> None:
+    result = apportion.plan(*courier, start_plan=winding, anytime=tmp_path / "plan")
+    costs = []
+    for number in range(1, len(result.plans) + 1):
+        costs.append(apportion.validate(*courier, tmp_path / f"plan.{number}").cost)
+    assert costs == [found.cost for found in result.plans] and costs[-1] == 70
+    assert not (tmp_path / "plan").exists()
+
+
+def test_a_limit_leaves_the_best_plan(hard: tuple[str, str]) -> None:
+    first = apportion.plan(*hard, gap=math.inf)
+    assert first.plan is not None
+    seen: list[Progress] = []
+    late = apportion.plan(
+        *hard, heuristic="blind", start_plan=first.plan, time_limit=1.5, on_progress=seen.append
+    )
+    assert late.status is Status.OUT_OF_TIME and late.plan is None and late.cost is None
+    assert late.best is not None and late.best.cost == first.cost
+    assert late.bound is not None and late.bound > 0 and late.gap is not None
+    assert late.gap >= (late.best.cost - late.bound) / late.bound - 1e-9
+    assert seen[-1].best_cost == late.best.cost and seen[-1].gap == late.gap
+    html = late._repr_html_()
+    assert "above the optimum" in html and "best plan so far" in html

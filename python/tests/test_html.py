@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import apportion
-from apportion import Action, Phase, Progress, Result, Status
+from apportion import Action, Best, Found, Phase, Progress, Result, Status
 
 
 def test_a_plan_is_a_table_beside_a_picture(courier: tuple[Path, Path]) -> None:
@@ -32,3 +32,20 @@ def test_names_are_escaped_and_long_plans_are_cut() -> None:
 def test_without_a_plan() -> None:
     html = Result(Status.OUT_OF_TIME, None, None, 12, {})._repr_html_()
     assert "no plan costs less than 12" in html and "<svg" not in html
+
+
+def test_cost_and_bound_close_in() -> None:
+    lines = tuple(Progress(t / 2, Phase.SEARCH, t, 5, 7, 0) for t in range(1, 55))
+    plans = (Found(0.1, 90, 0), Found(0.5, 60, 3), Found(9.0, 58, 40))
+    best = Best((Action("go"),), 58)
+    result = Result(
+        Status.OUT_OF_TIME, None, None, 54, {}, lines, best=best, gap=0.074075, plans=plans
+    )
+    html = result._repr_html_()
+    assert "best plan so far: cost 58" in html and "no plan costs less than 54" in html
+    # Rounded up.
+    assert "at most 7.5 % above the optimum" in html
+    tree = ET.fromstring(f"<div>{html}</div>")
+    paths = [path.get("d", "") for path in tree.iter("{http://www.w3.org/2000/svg}path")]
+    assert len(paths) == 3 and paths[2].count("V") == 2
+    assert "plan cost and lower bound over time" in html

@@ -14,6 +14,7 @@ from unified_planning.engines.mixins.oneshot_planner import OptimalityGuarantee
 from unified_planning.model.metrics import MinimizeSequentialPlanLength
 from unified_planning.plans import SequentialPlan
 from unified_planning.shortcuts import (
+    AnytimePlanner,
     BoolType,
     FALSE,
     Fluent,
@@ -180,6 +181,37 @@ def wide() -> Problem:
         problem.add_action(switch)
         problem.add_goal(on)
     return problem
+
+
+def test_every_better_plan_and_the_last_one() -> None:
+    problem = cost(roads(IntType()), lambda length: length)
+    short = solve(roads(IntType())).plan
+    with AnytimePlanner(name="apportion") as planner:
+        results = list(planner.get_solutions(problem, warm_start_plan=short))
+    *others, last = results
+    assert last.status is Status.SOLVED_OPTIMALLY and last.metrics["cost"] == "6"
+    assert {result.status for result in others} == {Status.INTERMEDIATE}
+    costs = [Fraction(result.metrics["cost"]) for result in others]
+    assert costs[0] == 9 and costs == sorted(costs, reverse=True) and costs[-1] == 6
+    assert others[0].plan == short
+
+
+def test_a_plan_at_a_limit_is_satisficing() -> None:
+    with OneshotPlanner(name="apportion", params={"gap": float("inf")}) as planner:
+        start = planner.solve(wide())
+    assert start.status in (Status.SOLVED_SATISFICING, Status.SOLVED_OPTIMALLY)
+    params = {"heuristic": "blind", "options": ["--without", "symmetries,stubborn"]}
+    with AnytimePlanner(name="apportion", params=params) as planner:
+        solutions = planner.get_solutions(wide(), timeout=2, warm_start_plan=start.plan)
+        *_, last = solutions
+        assert last.status is Status.SOLVED_SATISFICING and last.plan == start.plan
+        assert float(last.metrics["gap"]) > 0
+        # Whoever has seen enough ends the search.
+        began = time.monotonic()
+        for result in planner.get_solutions(wide(), timeout=60, warm_start_plan=start.plan):
+            assert result.status is Status.INTERMEDIATE
+            break
+        assert time.monotonic() - began < 20
 
 
 def test_kinds_are_refused_by_name() -> None:
