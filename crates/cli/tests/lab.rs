@@ -94,8 +94,13 @@ fn the_parsers_of_lab_read_our_logs() {
     std::fs::write(folder.path().join("none.pddl"), unsolvable).unwrap();
     // All lamps are alike.
     let slow = ["problem.pddl", "--heuristic", "blind", "--without", "symmetries,stubborn"];
+    let steps: String = (0..40).map(|i| format!("(on l{i})\n")).collect();
+    std::fs::write(folder.path().join("mine"), steps).unwrap();
+    let unproved = [&slow[..], &["--start-plan", "mine", "--time-limit", "1s"]].concat();
     for (arguments, error) in [
         (&["none.pddl"][..], "search-unsolvable"),
+        // The plan may be optimal, and nobody knows.
+        (&unproved, "search-out-of-time"),
         (&[&slow[..], &["--time-limit", "1s"]].concat(), "search-out-of-time"),
         (&[&slow[..], &["--memory-limit", "50MiB"]].concat(), "search-out-of-memory"),
         (&["wrong.sas"], "translate-input-error"),
@@ -107,4 +112,8 @@ fn the_parsers_of_lab_read_our_logs() {
         let explained = lab["unexplained_errors"].is_null();
         assert_eq!(explained, error != "translate-input-error", "{lab}");
     }
+    // Where plans without a proof are asked for, they count as Fast Downward's do.
+    let (lab, _) = properties(folder.path(), &[&unproved[..], &["--anytime"]].concat());
+    assert_eq!(lab["error"], "search-plan-found-and-out-of-time", "{lab}");
+    assert_eq!((lab["coverage"].as_u64(), lab["cost"].as_f64()), (Some(1), Some(40.0)), "{lab}");
 }

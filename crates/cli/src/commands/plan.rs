@@ -1,4 +1,4 @@
-//! `apportion plan`: finds an optimal plan.
+//! `apportion plan`: finds an optimal plan, or one within a gap.
 
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use planner::reduce::{ReduceConfig, Reduction, reduce};
-use planner::search::Outcome;
+use planner::search::{Limits, Outcome, Stop};
 use planner::strategy::{self, Config, Engines, Event, Feature, Without};
 use planner::symbolic::Direction;
 use planner::task::Task;
 use planner::work::Budget;
 
+use crate::run::better::{Better, BetterArgs, names};
 use crate::run::certificate::CertificateArgs;
 use crate::run::console::visible;
 use crate::run::exit::{self, Exit, Failure};
@@ -37,6 +38,8 @@ pub(crate) struct Args {
     engine: Option<EngineName>,
     #[command(flatten)]
     limits: LimitArgs,
+    #[command(flatten)]
+    better: BetterArgs,
     #[command(flatten)]
     certificate: CertificateArgs,
     /// Where to write the plan; an old file is removed when the task has been read. `-` only prints it
@@ -90,11 +93,20 @@ const EXAMPLES: &str = "\
 Examples:
   apportion plan domain.pddl problem.pddl
   apportion plan domain.pddl problem.pddl --time-limit 30m --memory-limit 4GiB
+  apportion plan domain.pddl problem.pddl --time-limit 60s --anytime --gap 5%
   apportion plan output.sas --heuristic blind --json result.json --plan-file plan.txt
 
-Exit codes: 0 solved, 11 proved unsolvable, 22 out of memory, 23 out of time, 31 bad input,
+Exit codes: 0 solved, or a plan within --gap, 11 proved unsolvable, 22 out of memory, 23 out of time,
+1 and 2 the same if --anytime has written a plan, 31 bad input,
 34 unsupported construct, 74 solved but the plan, the certificate or JSON could not be written, 129,
 130, 143 ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM. JSON is written in every case.";
+
+/// Who found the plan that the run began with.
+const START_PLAN: &str = "start-plan";
+
+/// The part of the time limit after which the search ends where a proof of its bound is to follow; as
+/// much of the memory is kept back.
+const SEARCH_SHARE: f64 = 0.75;
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -117,6 +129,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     args.certificate.prepare()?;
     let loaded = args.task.load();
     args.plan_file.remove_old()?;
+    args.better.remove_old(&args.plan_file)?;
     let input = loaded?.translate(&|| run.reached())?;
     let task = &input.task;
     run.note(|report| report.set_task(task));
@@ -133,20 +146,31 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     }
     let without = args.without(&reduction, &mut |note| run.remark(note));
     let resources = run.resources();
+    let better = Better::new(run, &input, &reduction, &args.plan_file, &args.better);
+    let start_plan = args.better.read_start_plan(&input, &reduction, run)?;
+    if let Some(plan) = &start_plan {
+        better.take(plan, 0, START_PLAN);
+    }
     let config = Config {
-        limits: run.limits(),
+        limits: args.search_limits(run),
         memory_bytes: resources.beside(task).memory_bytes,
         bound: heuristic.build(task, &resources, &mut |note| run.remark(note))?,
         components: heuristic.options.among.components.clone(),
         without,
         engines: args.engines(),
+        gap: args.better.gap,
+        start_plan,
         ..Config::default()
     };
     let events = |event: Event<'_>| match event {
         Event::Note(text) => run.remark(text.to_string()),
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
-        Event::Bound(bounds) | Event::Plan(_, bounds) => run.raise_bound(bounds.lower()),
+        Event::Bound(bounds) => run.raise_bound(bounds.lower()),
+        Event::Plan(plan, bounds) => {
+            run.raise_bound(bounds.lower());
+            better.take(plan, bounds.lower(), bounds.found_by().unwrap_or_default());
+        }
     };
     let is_alone = matches!(config.engines, Engines::Symbolic(_));
     let solution = strategy::solve(task, config, &events);
@@ -158,31 +182,45 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         return Err(Failure::new(Exit::Unsupported, message));
     }
 
+    // Where every plan is written, the last one has been.
+    let not_written = better.finish()?;
     let (status, text) = match &solution.outcome {
-        Outcome::Solved(plan) => {
+        Outcome::Solved(plan) | Outcome::Bounded(plan) => {
             let (plan, task) = (&reduction.plan(plan), original);
             let text = plan.to_text(task);
             input.validate(plan, &text)?;
-            let names = plan.operators.iter().map(|&o| task.operator_name(o).to_string()).collect();
+            let (names, again) = (names(plan, task), names(plan, task));
             run.note(|report| {
                 report.cost = Some(plan.cost);
                 report.plan_length = Some(plan.operators.len());
                 report.plan = Some(names);
+                (report.best_cost, report.best_plan) = (Some(plan.cost), Some(again));
             });
-            (Status::Solved, Some(text))
+            let is_solved = matches!(solution.outcome, Outcome::Solved(_));
+            (if is_solved { Status::Solved } else { Status::Bounded }, Some(text))
         }
-        Outcome::Bounded(_) => unreachable!("an optimal plan was asked for"),
         Outcome::Unsolvable => (Status::Unsolvable, None),
         Outcome::Stopped(stop) => {
-            return Ok(run.claim_end().report((*stop).into(), Ok(())).into());
+            let status = (*stop).into();
+            let mut result = not_written.map_or(Ok(()), Err);
+            if args.keeps_back() && *stop != Stop::Interrupted {
+                result = result.and(args.certificate.make(&input, &reduction, solution, run));
+            }
+            if let Err(error) = &result {
+                eprintln!("error: {}", visible(&format!("{error:#}")));
+            }
+            return Ok(run.claim_end().report(status, result.as_ref().copied()).into());
         }
     };
     // A certificate takes time and memory: whatever becomes of it, the plan is not lost.
-    let plan_written = match &text {
-        Some(text) => args.plan_file.write_unless_stdout(text),
-        None => Ok(()),
+    let plan_written = match (&text, not_written) {
+        (_, Some(error)) => Err(error),
+        (Some(text), None) if !args.better.anytime => args.plan_file.write_unless_stdout(text),
+        _ => Ok(()),
     };
-    if let (Some(_), Ok(()), Some(file)) = (&text, &plan_written, args.plan_file.file()) {
+    if let (Some(_), Ok(()), Some(file)) = (&text, &plan_written, args.plan_file.file())
+        && !args.better.anytime
+    {
         run.note(|report| report.plan_file = Some(file.display().to_string()));
     }
     let mut certified = Ok(());
@@ -198,6 +236,8 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     let mut end = run.claim_end();
     end.announce(status);
     let written = match &text {
+        // Standard output has it already.
+        Some(_) if args.better.anytime && args.plan_file == Output::Stdout => plan_written,
         Some(text) => print_plan(text, &args.plan_file, plan_written, run),
         None => Ok(()),
     };
@@ -227,11 +267,29 @@ fn print_plan(
 
 impl Args {
     fn keep_files_apart(&self) -> anyhow::Result<()> {
-        let inputs = [self.task.inputs(), self.heuristic.options.learned.inputs()].concat();
+        let start_plan = self.better.start_plan.iter().cloned().collect();
+        let learned = self.heuristic.options.learned.inputs();
+        let inputs = [self.task.inputs(), learned, start_plan].concat();
         let results = [self.plan_file.file(), self.json.as_ref().and_then(Output::file)];
         let others = self.progress.iter().cloned().chain(self.certificate.files());
+        let others = others.chain(self.better.files(&self.plan_file));
         let results = results.into_iter().flatten().map(PathBuf::from);
         keep_apart(inputs, results.chain(others))
+    }
+
+    /// Whether a certificate of a lower bound is of use, so that time and memory are kept back for it.
+    fn keeps_back(&self) -> bool {
+        self.certificate.is_wanted() && self.better.accepts_others()
+    }
+
+    /// The limits of the search.
+    fn search_limits(&self, run: &'static Run) -> Limits<'static> {
+        let limits = run.limits();
+        if !self.keeps_back() {
+            return limits;
+        }
+        let memory_bytes = limits.memory_bytes.map(|bytes| bytes / 4 * 3);
+        Limits { deadline: run.deadline_at(SEARCH_SHARE), memory_bytes, ..limits }
     }
 
     /// Removes what is on no plan; pseudo-Boolean proofs are about the whole task.

@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             Err(error) => println!("Plan invalid: {}", visible(&error.to_string())),
         }
     }
-    Ok(if verdict.is_ok() { Exit::Success } else { Exit::InvalidPlan }.into())
+    Ok(if verdict.is_ok() { Exit::Success } else { Exit::InvalidPlanOrOutOfMemory }.into())
 }
 
 /// The step that fails, counted from one; none if the plan as a whole is wrong.

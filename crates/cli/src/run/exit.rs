@@ -14,8 +14,11 @@ use serde::Serialize;
 pub(crate) enum Exit {
     /// Solved, or the command did what it was asked to do.
     Success = 0,
-    /// `validate`: the plan does not solve the task.
-    InvalidPlan = 1,
+    /// `validate`: the plan does not solve the task; `plan --anytime`: a plan was written, and the
+    /// memory limit reached.
+    InvalidPlanOrOutOfMemory = 1,
+    /// `plan --anytime`: a plan was written, and the time limit reached.
+    PlanAndOutOfTime = 2,
     /// The task has no plan.
     Unsolvable = 11,
     /// The memory limit was reached.

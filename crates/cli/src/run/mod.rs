@@ -1,5 +1,6 @@
 //! A run as seen from outside: its limits, its end, its exit code, and where its results go.
 
+pub(crate) mod better;
 pub(crate) mod certificate;
 pub(crate) mod console;
 pub(crate) mod exit;

@@ -11,6 +11,7 @@ use crate::run::console::visible;
 use crate::run::progress_file::Progress;
 use crate::run::watch::Phase;
 use host::units::{show_bytes, show_duration};
+use planner::engine::show_gap;
 
 /// Goes back to the start of the line and empties it.
 pub(crate) const CLEAR_LINE: &str = "\r\x1b[2K";
@@ -157,9 +158,13 @@ fn line(now: &Progress) -> String {
         Phase::Verify => "checking the certificate".to_string(),
         Phase::Search => {
             let rate = now.expanded as f64 / now.phase_seconds.max(1e-9);
+            let lower = now.lower_bound.unwrap_or(0);
+            let best = now.best_cost.map_or_else(String::new, |cost| match show_gap(cost, lower) {
+                Some(gap) => format!(", plan of cost {cost} (at most {gap} above)"),
+                None => format!(", plan of cost {cost}"),
+            });
             format!(
-                "cost at least {}; {} states expanded, {} per second",
-                now.lower_bound.unwrap_or(0),
+                "cost at least {lower}{best}; {} states expanded, {} per second",
                 HumanCount(now.expanded),
                 HumanCount(rate as u64),
             )
@@ -180,6 +185,8 @@ mod tests {
             phase: Phase::Search,
             phase_seconds: 10.0,
             lower_bound: Some(21),
+            best_cost: None,
+            gap: None,
             expanded: 1_234_560,
             evaluated: 2_000_000,
             memory_bytes: 340 << 20,
@@ -187,5 +194,11 @@ mod tests {
         let expected =
             "[12 s, 340 MiB] cost at least 21; 1,234,560 states expanded, 123,456 per second";
         assert_eq!(line(&now), expected);
+        let with_plan = Progress { best_cost: Some(24), ..now };
+        assert!(
+            line(&with_plan).contains("cost at least 21, plan of cost 24 (at most 14.3 % above);")
+        );
+        let without_bound = Progress { lower_bound: Some(0), ..with_plan };
+        assert!(line(&without_bound).contains("cost at least 0, plan of cost 24; "));
     }
 }

@@ -25,6 +25,10 @@ pub(crate) struct Progress {
     pub(crate) phase_seconds: f64,
     /// No plan costs less; unknown before the search.
     pub(crate) lower_bound: Option<Cost>,
+    /// The best plan so far.
+    pub(crate) best_cost: Option<Cost>,
+    /// How far it may be from the optimum, as in the JSON object.
+    pub(crate) gap: Option<f64>,
     pub(crate) expanded: u64,
     pub(crate) evaluated: u64,
     /// Resident now.
@@ -36,7 +40,7 @@ pub(crate) struct Progress {
 pub(crate) enum Due {
     /// A phase or the run ends.
     Now,
-    /// The lower bound rose.
+    /// The lower bound rose, or a better plan was found.
     Rise,
     /// Nothing happened, which is news every second.
     Second,

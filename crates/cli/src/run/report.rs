@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use host::units::show_duration;
+use planner::engine::show_gap;
 use planner::reduce::{Reduction, ReductionStatistics};
 use planner::search::{Statistics, Stop};
 use planner::task::{Cost, Task};
@@ -19,6 +20,8 @@ use crate::run::exit::{self, Exit, Place};
 pub(crate) enum Status {
     /// An optimal plan was found and validated.
     Solved,
+    /// A plan was found and validated, and proved to be within the gap that was asked for.
+    Bounded,
     /// There is no plan.
     Unsolvable,
     /// The time limit was reached.
@@ -50,7 +53,7 @@ impl Status {
     /// The exit code of a run that ended like this without an error of its own.
     pub(crate) fn exit(self) -> Exit {
         match self {
-            Status::Solved => Exit::Success,
+            Status::Solved | Status::Bounded => Exit::Success,
             Status::Unsolvable => Exit::Unsolvable,
             Status::OutOfTime => Exit::OutOfTime,
             Status::OutOfMemory => Exit::OutOfMemory,
@@ -72,7 +75,7 @@ impl Status {
     /// As Fast Downward says it.
     pub(crate) fn sentence(self) -> &'static str {
         match self {
-            Status::Solved => "Solution found.",
+            Status::Solved | Status::Bounded => "Solution found.",
             Status::Unsolvable => "The task has no plan (proved).",
             Status::OutOfTime => "Time limit has been reached.",
             Status::OutOfMemory => "Memory limit has been reached.",
@@ -84,6 +87,8 @@ impl Status {
         }
     }
 }
+
+const MILLION: u128 = 1_000_000;
 
 impl From<Stop> for Status {
     fn from(stop: Stop) -> Status {
@@ -112,6 +117,7 @@ pub(crate) struct Report {
     pub(crate) version: &'static str,
     pub(crate) time_limit_s: Option<f64>,
     pub(crate) memory_limit_bytes: Option<u64>,
+    /// Of a plan that is optimal or within the gap that was asked for.
     pub(crate) cost: Option<Cost>,
     pub(crate) plan_length: Option<usize>,
     /// The names of the plan's operators.
@@ -119,6 +125,17 @@ pub(crate) struct Report {
     /// Where the plan was written.
     #[serde(skip)]
     pub(crate) plan_file: Option<String>,
+    /// The best plan that was found, proved to be good or not.
+    pub(crate) best_cost: Option<Cost>,
+    pub(crate) best_plan: Option<Vec<String>>,
+    /// (best cost − lower bound) / lower bound, rounded up to a millionth; not known at bound 0.
+    pub(crate) gap: Option<f64>,
+    pub(crate) found_by: Option<&'static str>,
+    /// The plans found, each cheaper than the one before.
+    pub(crate) plans: Vec<PlanFound>,
+    /// How many of them were written to numbered files.
+    #[serde(skip)]
+    pub(crate) plans_written: usize,
     /// No plan costs less than this; unknown before the search.
     pub(crate) lower_bound: Option<Cost>,
     #[serde(flatten)]
@@ -148,6 +165,18 @@ pub(crate) struct Report {
     /// Processor time of all threads; the other times are wall-clock time.
     pub(crate) cpu_s: f64,
     pub(crate) peak_memory_bytes: u64,
+}
+
+/// A plan that was found on the way.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PlanFound {
+    /// Since the run began, and of processor time.
+    pub(crate) seconds: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) cost: Cost,
+    /// The lower bound at that time.
+    pub(crate) lower_bound: Cost,
+    pub(crate) found_by: &'static str,
 }
 
 impl Report {
@@ -181,6 +210,24 @@ impl Report {
         self.reduce_s = time.as_secs_f64();
     }
 
+    /// (cost − lower bound) / lower bound of the best plan, rounded up to a millionth.
+    pub(crate) fn gap(&self) -> Option<f64> {
+        let (cost, lower) = (self.best_cost?, self.lower_bound?);
+        let excess = u128::from(cost.saturating_sub(lower)) * MILLION;
+        (lower > 0).then(|| excess.div_ceil(lower.into()) as f64 / MILLION as f64)
+    }
+
+    /// How far the best plan can be from the optimum.
+    fn distance(&self) -> Option<String> {
+        let (cost, lower) = (self.best_cost?, self.lower_bound.unwrap_or(0));
+        Some(match show_gap(cost, lower) {
+            Some(gap) => {
+                format!("at most {gap} above the optimum (every plan costs at least {lower})")
+            }
+            None => "how far above the optimum is not known".to_string(),
+        })
+    }
+
     /// How the run ended, in one sentence.
     pub(crate) fn headline(&self, status: Status, elapsed: Duration) -> String {
         let seconds = elapsed.as_secs_f64();
@@ -195,6 +242,12 @@ impl Report {
                 let s = if steps == 1 { "" } else { "s" };
                 return format!("Optimal: cost {cost}, {steps} step{s}, proved in {time}.");
             }
+            Status::Bounded => {
+                let (cost, steps) = (self.cost.unwrap_or(0), self.plan_length.unwrap_or(0));
+                let s = if steps == 1 { "" } else { "s" };
+                let distance = self.distance().unwrap_or_default();
+                return format!("Plan found: cost {cost}, {steps} step{s}, {distance}, in {time}.");
+            }
             Status::Unsolvable => return format!("No plan exists (proved in {time})."),
             Status::OutOfTime => "Out of time",
             Status::OutOfMemory => "Out of memory",
@@ -203,18 +256,31 @@ impl Report {
             Status::HungUp => "Hung up",
             Status::Unsupported | Status::Error => return status.sentence().to_string(),
         };
+        if let (Some(cost), Some(distance)) = (self.best_cost, self.distance()) {
+            return format!("{ended}. Best plan so far: cost {cost}, {distance}.");
+        }
         match self.lower_bound {
             Some(bound) => format!("{ended}: every plan costs at least {bound}."),
             None => format!("{ended}: no lower bound is known yet."),
         }
     }
 
+    /// The lines about the plan that is given out: readers of logs count a task with these as solved.
+    fn plan_lines(&self) -> String {
+        // A plan that is not proved is given out where numbered ones are.
+        let written = self.best_plan.as_ref().filter(|_| self.plans_written > 0).map(Vec::len);
+        let length = self.plan_length.or(written);
+        match (length, self.cost.or(self.best_cost)) {
+            (Some(length), Some(cost)) => {
+                format!("Plan length: {length} step(s).\nPlan cost: {cost}\n")
+            }
+            _ => String::new(),
+        }
+    }
+
     /// What a person wants to know of a run besides its headline and plan.
     pub(crate) fn brief_log(&self) -> String {
-        let mut out = String::new();
-        if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
-            let _ = writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}");
-        }
+        let mut out = self.plan_lines();
         if let Some(file) = &self.plan_file {
             let _ = writeln!(out, "Plan file: {file}");
         }
@@ -257,10 +323,8 @@ impl Report {
                 self.reduce_s
             )?;
         }
-        if let (Some(length), Some(cost)) = (self.plan_length, self.cost) {
-            writeln!(out, "Plan length: {length} step(s).\nPlan cost: {cost}")?;
-        }
-        let is_open = self.cost.is_none() && self.status != Status::Unsolvable;
+        out.write_str(&self.plan_lines())?;
+        let is_open = !matches!(self.status, Status::Solved | Status::Unsolvable);
         if let Some(bound) = self.lower_bound.filter(|_| is_open) {
             writeln!(out, "Lower bound: {bound}")?;
         }
@@ -311,7 +375,11 @@ impl Report {
             writeln!(out, "Certificate time: {:.6}s", self.certificate_s)?;
         }
         if self.verified == Some(true) {
-            let what = if self.status == Status::Solved { "optimal" } else { "unsolvable" };
+            let what = match self.status {
+                Status::Solved => "optimal",
+                Status::Unsolvable => "unsolvable",
+                _ => "lower bound",
+            };
             writeln!(out, "Verified {what}.\nVerification time: {:.6}s", self.verify_s)?;
         }
         writeln!(out, "Total time: {:.6}s", self.total_s)?;

@@ -24,7 +24,7 @@ use crate::run::limits::{Log, Options, Verbosity, processor_time_limit};
 use crate::run::output::{self, Output};
 use crate::run::progress::ProgressLine;
 use crate::run::progress_file::{Due, Progress, ProgressFile};
-use crate::run::report::{Report, Status};
+use crate::run::report::{PlanFound, Report, Status};
 use crate::run::{memory, signals};
 use crate::setup::heuristic::Resources;
 
@@ -178,6 +178,37 @@ impl Run {
         }
     }
 
+    /// A plan that is found now.
+    pub(crate) fn plan_found(
+        &self,
+        cost: Cost,
+        lower_bound: Cost,
+        found_by: &'static str,
+    ) -> PlanFound {
+        let (seconds, cpu_s) = (self.started.elapsed().as_secs_f64(), memory::usage().1);
+        PlanFound { seconds, cpu_s, cost, lower_bound, found_by }
+    }
+
+    /// Takes the plans found so far, and the names of the last one's operators.
+    pub(crate) fn improve(&self, found: &[PlanFound], names: Vec<String>) {
+        let Some(last) = found.last() else { return };
+        // Nothing is allocated under the lock.
+        let plans = found.to_vec();
+        let names = Some(names);
+        let old = {
+            let mut known = self.known();
+            let report = &mut known.report;
+            (report.best_cost, report.found_by) = (Some(last.cost), Some(last.found_by));
+            let old = std::mem::replace(&mut report.plans, plans);
+            (old, std::mem::replace(&mut report.best_plan, names))
+        };
+        drop(old);
+        self.write_progress(Due::Rise);
+        if self.options.verbosity == Verbosity::Verbose {
+            self.line.make_room(|| eprintln!("plan of cost {} by {}", last.cost, last.found_by));
+        }
+    }
+
     /// Says something on the way, unless the run is to be quiet.
     pub(crate) fn say(&self, text: &str) {
         match self.options.verbosity {
@@ -244,6 +275,8 @@ impl Run {
             phase: known.phase,
             phase_seconds: known.phase_started.elapsed().as_secs_f64(),
             lower_bound: known.report.lower_bound,
+            best_cost: known.report.best_cost,
+            gap: known.report.gap(),
             expanded,
             evaluated,
             memory_bytes: memory::resident() as u64,
@@ -335,7 +368,7 @@ impl End<'_> {
                 && !std::io::stdout().is_terminal()
                 && std::io::stderr().is_terminal()
         });
-        let is_result = matches!(status, Status::Solved | Status::Unsolvable);
+        let is_result = matches!(status, Status::Solved | Status::Bounded | Status::Unsolvable);
         if !is_result && (logs.is_none() || in_file) {
             write_raw(libc::STDERR_FILENO, &sentence);
         }
@@ -348,12 +381,18 @@ impl End<'_> {
     pub(crate) fn report(mut self, status: Status, result: Result<(), &anyhow::Error>) -> Exit {
         let run = self.run;
         self.announce(status);
-        let exit = result.map_or_else(exit::of_error, |()| status.exit());
         run.write_progress(Due::Now);
         let mut known = run.known();
         known.close_phase();
         let mut report = known.report.clone();
         drop(known);
+        let has_plans = report.plans_written > 0;
+        let exit = result.map_or_else(exit::of_error, |()| match status {
+            Status::OutOfTime if has_plans => Exit::PlanAndOutOfTime,
+            Status::OutOfMemory if has_plans => Exit::InvalidPlanOrOutOfMemory,
+            _ => status.exit(),
+        });
+        report.gap = report.gap();
         report.status = status;
         report.exit_code = exit as u8;
         report.message = result.err().map(|error| format!("{error:#}"));

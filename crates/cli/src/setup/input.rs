@@ -7,7 +7,7 @@ use host::files::{domain_file_names, find_domain_file};
 use planner::pddl::{
     Domain, PddlError, PddlErrorKind, Problem, Source, parse_domain, parse_problem,
 };
-use planner::plan::{Plan, validate};
+use planner::plan::{InvalidPlan, Plan, validate};
 use planner::task::Task;
 use planner::translate::sas;
 use planner::translate::{Interrupt, TranslateError, TranslateOptions, translate};
@@ -144,6 +144,14 @@ impl Input {
             validate(domain, problem, text).map_err(|error| wrong(&error))?;
         }
         Ok(())
+    }
+
+    /// Executes a plan from elsewhere on the PDDL task, if there is one.
+    pub(crate) fn validate_foreign(&self, text: &str) -> Result<(), InvalidPlan> {
+        match &self.pddl {
+            Some((domain, problem)) => validate(domain, problem, text).map(drop),
+            None => Ok(()),
+        }
     }
 }
 

@@ -29,6 +29,28 @@ pub(crate) fn write_deliveries(folder: &Path, parcels: usize) {
     std::fs::write(folder.join("problem.pddl"), problem).unwrap();
 }
 
+/// A square of cells, all of which are to be visited: plans get better step by step.
+pub(crate) fn write_square(folder: &Path, side: usize) {
+    let domain = "(define (domain square) (:predicates (at ?x) (seen ?x) (beside ?x ?y))
+        (:action go :parameters (?x ?y) :precondition (and (at ?x) (beside ?x ?y))
+         :effect (and (at ?y) (seen ?y) (not (at ?x)))))";
+    let cells = || (0..side * side).map(|cell| (cell / side, cell % side));
+    let (mut names, mut beside, mut goal) = (String::new(), String::new(), String::new());
+    for (x, y) in cells() {
+        names += &format!(" c{x}-{y}");
+        goal += &format!(" (seen c{x}-{y})");
+        for (a, b) in cells().filter(|&(a, b)| x.abs_diff(a) + y.abs_diff(b) == 1) {
+            beside += &format!(" (beside c{x}-{y} c{a}-{b})");
+        }
+    }
+    let problem = format!(
+        "(define (problem p) (:domain square) (:objects{names})
+         (:init (at c1-1) (seen c1-1){beside}) (:goal (and{goal})))"
+    );
+    std::fs::write(folder.join("domain.pddl"), domain).unwrap();
+    std::fs::write(folder.join("problem.pddl"), problem).unwrap();
+}
+
 /// A task with `objects`³ ground operators.
 pub(crate) fn write_large_task(folder: &Path, objects: usize) {
     let domain = "(define (domain large) (:predicates (at ?x) (seen ?x ?y))

@@ -5,6 +5,7 @@ mod canonical;
 mod components;
 mod fast_downward;
 mod fuzz;
+mod gaps;
 mod hostile_input;
 mod improved;
 mod lazy;

@@ -4,6 +4,7 @@
 //! shares of.
 
 use planner::abstraction::{Abstractions, ComponentId};
+use planner::engine::show_gap;
 use planner::task::{Cost, Fact, OpId, Task, VarId};
 use serde::Serialize;
 
@@ -116,9 +117,16 @@ impl Page {
         let (plan, note) = match found {
             Found::Plan(plan) => (Some(plan), None),
             Found::Unsolvable => (None, Some("The task has no plan.".to_string())),
-            Found::Nothing(least) => {
+            Found::Open(least, None) => {
                 let text = "No plan was found within the limits, so the true cost is not known";
                 (None, Some(format!("{text}; it is at least {least}.")))
+            }
+            Found::Open(least, Some(best)) => {
+                let gap = show_gap(*best, *least);
+                let gap = gap.map_or_else(String::new, |gap| format!(", at most {gap} above that"));
+                let text = "No plan was proved to be optimal within the limits";
+                let text = format!("{text}: the true cost is at least {least}, and the best plan");
+                (None, Some(format!("{text} found costs {best}{gap}.")))
             }
         };
         let operators: &[OpId] = plan.map_or(&[], |plan| &plan.operators);

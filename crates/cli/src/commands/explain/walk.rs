@@ -39,8 +39,9 @@ const MOST_COSTS: usize = 5_000;
 pub(super) enum Found {
     Plan(Plan),
     Unsolvable,
-    /// A limit was reached; no plan is cheaper than this.
-    Nothing(Cost),
+    /// A limit was reached; no plan costs less than the first number, and the second is the cost of
+    /// the best plan found.
+    Open(Cost, Option<Cost>),
 }
 
 /// Looks for an optimal plan, with a part of the time and memory.
@@ -62,7 +63,7 @@ pub(super) fn find_plan(task: &Task, components: Option<Vec<Source>>, run: &Run)
         Outcome::Solved(plan) => Found::Plan(plan),
         Outcome::Bounded(_) => unreachable!("an optimal plan was asked for"),
         Outcome::Unsolvable => Found::Unsolvable,
-        Outcome::Stopped(_) => Found::Nothing(solution.bounds.lower()),
+        Outcome::Stopped(_) => Found::Open(solution.bounds.lower(), solution.bounds.upper()),
     }
 }
 
