@@ -1,6 +1,7 @@
 //! `apportion evaluate`: the values of several heuristics on the same states.
 
 use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -13,12 +14,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 
 use crate::run::console::note;
-use crate::run::exit::Exit;
+use crate::run::exit::{Exit, Failure};
 use crate::run::limits::{LimitArgs, Options, Verbosity};
 use crate::run::output::{Output, keep_apart};
 use crate::run::watch::Run;
 use crate::setup::heuristic::{HeuristicOptions, Name};
-use crate::setup::input::TaskArgs;
+use crate::setup::input::{TaskArgs, read_bytes};
 
 /// Compare the values of heuristics on the initial state and on states of random walks
 #[derive(clap::Args)]
@@ -44,6 +45,10 @@ pub(crate) struct Args {
     /// The seed of the random walks
     #[arg(long, value_name = "N", default_value_t = 2011)]
     seed: u64,
+    /// Evaluate the states of FILE instead; on each line one value per variable as a JSON array, or an
+    /// object as --json writes it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["states", "walk", "seed"])]
+    states_file: Option<PathBuf>,
     /// Write one JSON object per state to FILE, or to standard output with `-`, instead of a table
     #[arg(long, value_name = "FILE")]
     json: Option<Output>,
@@ -57,6 +62,7 @@ const EXAMPLES: &str = "\
 Examples:
   apportion evaluate domain.pddl problem.pddl
   apportion evaluate output.sas --heuristics scp,ocp --states 100 --seed 7 --json -
+  apportion evaluate output.sas --heuristics lcp --model model.safetensors --states-file states.jsonl
 
 A dead end is `-` in the table and null in JSON. Heuristics with --use stored make a partitioning
 at each of the states in turn, as long as that raises the value. auto has a second column where it
@@ -66,12 +72,16 @@ expanded state: the better of its own prediction and the last ones; with --as-pu
 /// Runs the command.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = args.json.as_ref().unwrap_or(&Output::Stdout);
-    let inputs = [args.task.inputs(), args.options.learned.inputs()].concat();
+    let mut inputs = [args.task.inputs(), args.options.learned.inputs()].concat();
+    inputs.extend(args.states_file.clone());
     keep_apart(inputs, output.file())?;
     let run = Run::start(Options::new(&args.limits, Verbosity::Quiet))?;
     output.prepare()?;
     let task = args.task.read(&|| run.reached())?.task;
-    let states = sample_states(&task, args.states, args.walk, args.seed);
+    let states = match &args.states_file {
+        Some(path) => read_states(&task, path)?,
+        None => sample_states(&task, args.states, args.walk, args.seed),
+    };
     let (mut names, mut columns) = (Vec::new(), Vec::new());
     let resources = run.resources();
     for &name in &args.heuristics {
@@ -93,6 +103,45 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     output.write(&text)?;
     Ok(Exit::Success.into())
+}
+
+/// The states of a file, none of which may be anything else than an assignment of the task.
+fn read_states(task: &Task, path: &Path) -> anyhow::Result<Vec<Vec<Value>>> {
+    let wrong = |line: usize, text: String| {
+        Failure::new(Exit::Input, format!("{}:{}: {text}", path.display(), line + 1))
+    };
+    let bytes = read_bytes(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut states = Vec::new();
+    for (line, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+        let read = serde_json::from_str(text).map(|value: serde_json::Value| match value {
+            serde_json::Value::Object(mut object) => object.remove("values").unwrap_or_default(),
+            value => value,
+        });
+        let state: Vec<Value> = read
+            .and_then(serde_json::from_value)
+            .map_err(|error| wrong(line, format!("not a state: {error}")))?;
+        let (given, needed) = (state.len(), task.variables.len());
+        if given != needed {
+            return Err(wrong(line, format!("{given} values for {needed} variables")));
+        }
+        let sizes = task.variables.iter().map(|variable| variable.domain_size());
+        if let Some(var) = state.iter().zip(sizes).position(|(&value, size)| value as usize >= size)
+        {
+            let size = task.variables[var].domain_size();
+            let text = format!("variable {var} has {size} values, and no {}", state[var]);
+            return Err(wrong(line, text));
+        }
+        let mut derived = state.clone();
+        task.evaluate_axioms(&mut derived);
+        if let Some(var) = (0..needed).find(|&var| derived[var] != state[var]) {
+            let (value, given) = (derived[var], state[var]);
+            let text = format!("by the axioms variable {var} has the value {value}, not {given}");
+            return Err(wrong(line, text));
+        }
+        states.push(state);
+    }
+    Ok(states)
 }
 
 /// The initial state, then the last states of random walks of random length.
