@@ -11,7 +11,18 @@ from apportion._errors import (
     ProgramError,
     UnsupportedError,
 )
-from apportion._functions import evaluate, plan, train, translate, validate
+from apportion._functions import (
+    evaluate,
+    experiment,
+    explain,
+    generate,
+    judge,
+    plan,
+    sample,
+    train,
+    translate,
+    validate,
+)
 from apportion._program import program, version
 from apportion._results import (
     Action,
@@ -45,8 +56,13 @@ __all__ = [
     "UnsupportedError",
     "Validation",
     "evaluate",
+    "experiment",
+    "explain",
+    "generate",
+    "judge",
     "plan",
     "program",
+    "sample",
     "train",
     "translate",
     "validate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -163,20 +163,30 @@ def evaluate(
     problem: Source | None = None,
     *,
     heuristics: Sequence[str] = ("blind", "uniform", "scp", "ascent", "ocp"),
-    states: int = 1,
+    states: int | str | os.PathLike[str] | Iterable[Iterable[int]] = 1,
     seed: int | None = None,
+    model: str | os.PathLike[str] | None = None,
     time_limit: Time | None = None,
     memory_limit: Memory | None = None,
     options: Sequence[str] = (),
 ) -> tuple[Evaluation, ...]:
-    """Compares heuristics on the initial state, and on the ends of random walks with ``states``."""
+    """Compares heuristics on the initial state, on the ends of random walks, or on given states.
+
+    ``states`` is a number of states, a file with a JSON array of values on each line, or the states
+    themselves. ``model`` is the network of ``lcp``.
+    """
     arguments = [f"--heuristics={','.join(heuristics)}", "--json", "-"]
-    if states != 1:
-        arguments += ["--states", str(states)]
+    if isinstance(states, int):
+        arguments += ["--states", str(states)] if states != 1 else []
+        states = ""
     if seed is not None:
         arguments += ["--seed", str(seed)]
+    if model is not None:
+        arguments += [f"--model={os.fspath(model)}"]
     arguments += _limits(time_limit, memory_limit)
     with _Files(domain=domain, problem=problem) as files:
+        if states != "":
+            arguments += [f"--states-file={files.of_states(states)}"]
         command = ["evaluate", *arguments, *options]
         ended = run_program(command, files.paths, time_limit=_seconds(time_limit))
         if ended.exit_code != 0:
@@ -186,6 +196,117 @@ def evaluate(
         Evaluation(tuple(line["values"]), {name: line["h"][name] for name in heuristics})
         for line in lines
     )
+
+
+def generate(
+    domain: str,
+    output: str | os.PathLike[str],
+    *,
+    size: str | int | None = None,
+    count: int = 10,
+    seed: int = 1,
+) -> tuple[Path, ...]:
+    """Makes synthetic tasks of one of the paper's domains; returns their files.
+
+    ``size`` is a number or a range such as ``"4-9"``; the folder ``output`` also gets ``domain.pddl``.
+    """
+    folder = Path(output)
+    before = set(folder.glob("*.pddl"))
+    arguments = ["--count", str(count), "--seed", str(seed), f"--output={folder}"]
+    arguments += [] if size is None else [f"--size={size}"]
+    _run(["generate", *arguments], [domain])
+    made = set(folder.glob("*.pddl")) - before - {folder / "domain.pddl"}
+    return tuple(sorted(made))
+
+
+def sample(
+    domain: Source,
+    problems: Source | Sequence[Source],
+    output: str | os.PathLike[str],
+    *,
+    states: str = "walk",
+    per_task: int = 500,
+    labels: str = "ocp",
+    time_limit: Time | None = None,
+    memory_limit: Memory | None = None,
+    seed: int = 1,
+    options: Sequence[str] = (),
+) -> Path:
+    """Samples states of tasks into a file, with optimal partitionings as labels.
+
+    ``problems`` are files or folders of them; ``states`` is ``"walk"``, ``"search"`` or ``"both"``,
+    ``labels`` is ``"ocp"``, ``"canonical"`` or ``"none"``. ``time_limit`` is that of each task.
+    """
+    samples = Path(output)
+    if isinstance(problems, (str, os.PathLike)):
+        problems = [problems]
+    named = {f"problem{i}": problem for i, problem in enumerate(problems, 1)}
+    with _Files(domain=domain, **named) as files:
+        how = [f"--domain={files.paths[0]}", f"--output={samples}", f"--states={states}"]
+        how += ["--per-task", str(per_task), f"--labels={labels}", "--seed", str(seed)]
+        how += _limits(time_limit, memory_limit)
+        ended = run_program(["sample", *how, *options], files.paths[1:])
+        if ended.exit_code != 0:
+            raise files.error(ended)
+    return samples
+
+
+def judge(
+    models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    samples: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    options: Sequence[str] = (),
+) -> tuple[Mapping[str, Any], ...]:
+    """Judges models on sampled states that they never saw: figures of each model, by name."""
+    models, samples = _paths(models), _paths(samples)
+    ended = _run(["judge", "--json", "-", *options, *(f"--states={s}" for s in samples)], models)
+    return tuple(map(json.loads, ended.stdout.splitlines()))
+
+
+def explain(
+    domain: Source,
+    problem: Source | None = None,
+    *,
+    page: str | os.PathLike[str] | None = None,
+    graph: str | os.PathLike[str] | None = None,
+    time_limit: Time | None = None,
+    memory_limit: Memory | None = None,
+    options: Sequence[str] = (),
+) -> str:
+    """What the planner sees of a task, as text; optionally its graph as a picture, and a page about how
+    the costs are split along an optimal plan."""
+    arguments = _limits(time_limit, memory_limit)
+    arguments += [] if page is None else [f"--page={os.fspath(page)}"]
+    arguments += [] if graph is None else [f"--graph={os.fspath(graph)}"]
+    with _Files(domain=domain, problem=problem) as files:
+        command = ["explain", *arguments, *options]
+        ended = run_program(command, files.paths, time_limit=_seconds(time_limit))
+        if ended.exit_code != 0:
+            raise files.error(ended)
+    return ended.stdout
+
+
+def experiment(
+    config: str | os.PathLike[str],
+    results: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    parameters: Mapping[str, object] | None = None,
+    options: Sequence[str] = (),
+) -> tuple[Mapping[str, Any], ...]:
+    """Runs what an experiment has no results of yet; all its results, one record for each run.
+
+    ``results`` is the folder for them, and ``parameters`` are those of the experiment file.
+    """
+    arguments = [f"--results={os.fspath(results)}"]
+    arguments += [] if jobs is None else ["--jobs", str(jobs)]
+    arguments += [f"--set={name}={value}" for name, value in (parameters or {}).items()]
+    _run(["experiment", "run", *arguments, *options], [os.fspath(config)])
+    records: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(Path(results).glob("runs*.jsonl")):
+        for record in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            records.setdefault(record["key"], record)
+    return tuple(sorted(records.values(), key=lambda record: record["run"]))
 
 
 def train(
@@ -208,21 +329,18 @@ def train(
     """
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    samples = folder / "states.samples"
-    if isinstance(problems, (str, os.PathLike)):
-        problems = [problems]
-    named = {f"problem{i}": problem for i, problem in enumerate(problems, 1)}
-    with _Files(domain=domain, **named) as files:
-        how = [f"--domain={files.paths[0]}", f"--output={samples}", "--states", "both"]
-        how += ["--per-task", str(states_per_task), "--labels", "ocp" if labels else "none"]
-        how += ["--seed", str(seed)]
-        ended = run_program(["sample", *how, *sample_options], files.paths[1:])
-        if ended.exit_code != 0:
-            raise files.error(ended)
-        how = [f"--output={folder}", "--seed", str(seed), *_limits(time_limit, None)]
-        ended = run_program(["train", *how, *options], [str(samples)])
-        if ended.exit_code != 0:
-            raise files.error(ended)
+    samples = sample(
+        domain,
+        problems,
+        folder / "states.samples",
+        states="both",
+        per_task=states_per_task,
+        labels="ocp" if labels else "none",
+        seed=seed,
+        options=sample_options,
+    )
+    how = [f"--output={folder}", "--seed", str(seed), *_limits(time_limit, None)]
+    _run(["train", *how, *options], [str(samples)])
     metrics = (folder / "metrics.jsonl").read_text().splitlines()
     return Training(folder / "model.safetensors", tuple(map(json.loads, metrics)))
 
@@ -244,6 +362,18 @@ def _percentage(gap: float | str) -> str:
     return "inf" if gap == math.inf else f"{math.floor(gap * 1e6) / 1e4:.4f}%"
 
 
+def _paths(given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    return [os.fspath(p) for p in ([given] if isinstance(given, (str, os.PathLike)) else given)]
+
+
+def _run(command: list[str], files: Sequence[str]) -> Ended:
+    """Runs a command on files that are no task."""
+    ended = run_program(command, files)
+    if ended.exit_code != 0:
+        raise _Files().error(ended)
+    return ended
+
+
 class _Files:
     """The files of a task; those given as text exist as long as this does."""
 
@@ -257,15 +387,25 @@ class _Files:
     def __enter__(self) -> _Files:
         for name, given in self._sources.items():
             if _is_text(given):
-                if self._folder is None:
-                    self._folder = TemporaryDirectory(prefix="apportion-")
-                path = Path(self._folder.name, f"{name}.pddl")
-                path.write_text(os.fspath(given), encoding="utf-8")
-                self.names[str(path)] = f"<{name}>"
-                self.paths.append(str(path))
+                self.paths.append(self._written(name, ".pddl", os.fspath(given)))
             else:
                 self.paths.append(os.fspath(given))
         return self
+
+    def of_states(self, states: str | os.PathLike[str] | Iterable[Iterable[int]]) -> str:
+        """A file of states."""
+        if isinstance(states, (str, os.PathLike)):
+            return os.fspath(states)
+        lines = (json.dumps([int(value) for value in state]) for state in states)
+        return self._written("states", ".jsonl", "\n".join(lines))
+
+    def _written(self, name: str, ending: str, text: str) -> str:
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="apportion-")
+        path = Path(self._folder.name, name + ending)
+        path.write_text(text, encoding="utf-8")
+        self.names[str(path)] = f"<{name}>"
+        return str(path)
 
     def __exit__(self, *_: object) -> None:
         if self._folder is not None:

@@ -209,10 +209,60 @@ def test_values_of_heuristics(courier: Task) -> None:
     assert len(states[0].values) == 3
 
 
+def test_values_of_given_states(courier: Task, tmp_path: Path) -> None:
+    walks = apportion.evaluate(*courier, heuristics=["scp"], states=5, seed=7)
+    states = [evaluation.values for evaluation in walks]
+    assert apportion.evaluate(*courier, heuristics=["scp"], states=states) == walks
+    path = tmp_path / "states.jsonl"
+    path.write_text("\n".join(json.dumps({"values": state}) for state in states))
+    assert apportion.evaluate(*courier, heuristics=["scp"], states=path) == walks
+    for wrong, said in ([0], "1 values for 3 variables"), ([0, 0, 99], "and no 99"):
+        with pytest.raises(apportion.InputError, match=f"<states>:1: .*{said}"):
+            apportion.evaluate(*courier, states=[wrong])
+    with pytest.raises(apportion.OptionError):
+        apportion.evaluate(*courier, states=states, seed=3)
+
+
+def test_samples_judgements_and_explanations(courier: Task, tmp_path: Path) -> None:
+    tasks = apportion.generate("ferry", tmp_path / "tasks", size="2-3", count=2, seed=9)
+    assert len(tasks) == 2
+    domain = tmp_path / "tasks/domain.pddl"
+    samples = apportion.sample(domain, tasks, tmp_path / "ferry.samples", per_task=3)
+    model = Path(__file__).resolve().parents[2] / "models/ferry.safetensors"
+    (judged,) = apportion.judge(model, samples, options=["--leave-out-seen"])
+    assert judged
+    values = apportion.evaluate(domain, tasks[0], heuristics=["lcp", "ocp"], model=model)
+    assert values[0].h["lcp"] is not None and values[0].h["ocp"] is not None
+    assert values[0].h["lcp"] <= values[0].h["ocp"]
+    page = tmp_path / "page.html"
+    assert "van-at" in apportion.explain(*courier, page=page, time_limit=20)
+    assert page.read_text().startswith("<!")
+
+
+def test_an_experiment_is_run_and_read(courier: Task, tmp_path: Path) -> None:
+    config = tmp_path / "small.toml"
+    config.write_text(
+        f"""name = "small"
+results = "results"
+limits = {{ time = "${{time}}", memory = "1GiB" }}
+[parameters]
+time = "1s"
+[[tasks]]
+domain = "courier"
+files = "{courier[1]}"
+[[configurations]]
+name = "blind"
+arguments = ["--heuristic", "blind"]
+"""
+    )
+    results = tmp_path / "found"
+    (record,) = apportion.experiment(config, results, jobs=1, parameters={"time": "20s"})
+    assert (record["status"], record["result"]["cost"], record["time_limit_s"]) == ("solved", 70, 20)
+
+
 def test_a_model_is_trained_and_used(tmp_path: Path) -> None:
     tasks = tmp_path / "tasks"
-    command = ["generate", "ferry", "--size", "2-4", "--count", "6", "--output", str(tasks)]
-    subprocess.run([str(apportion.program()), *command], check=True, capture_output=True)
+    apportion.generate("ferry", tasks, size="2-4", count=6)
     run = tmp_path / "run"
     training = apportion.train(
         tasks / "domain.pddl", tasks, run, time_limit=60, options=["--epochs", "2"]
