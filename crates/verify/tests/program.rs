@@ -94,7 +94,7 @@ fn a_proof_is_verified_and_a_lie_refused() {
         (&proof(), Some(0), "verified optimal: cost 0, 0 steps"),
         (&without_plan, Some(0), "verified bound: no plan costs less than 0\n"),
         (&dearer, Some(1), "refused: certificate, byte"),
-        (&above, Some(1), "refused: certificate, byte 36: a plan of cost 0, although all cost at"),
+        (&above, Some(1), "refused: certificate, byte 35: a plan of cost 0, although all cost at"),
         (&unsolvable, Some(1), "refused: state 0: is closed and a goal"),
     ];
     for (numbers, code, text) in cases {
