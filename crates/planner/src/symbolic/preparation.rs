@@ -107,16 +107,22 @@ impl<'a> Preparation<'a> {
         let Some(mut relation) = Relation::of(operator, &mut self.space, OPERATOR)? else {
             return Ok(());
         };
-        // A state that an operator is applied in satisfies the invariants of what it changes;
-        // those of other variables are left to the operators that change them, and to the goal.
+        // A state that an operator is applied in satisfies the invariants of what it changes, and so
+        // does the one that it leads to; those of other variables are left to the operators that
+        // change them, and to the goal.
         for &var in &relation.vars {
             for fact in self.invariants.facts(var, operator.pre_on(var), &self.space) {
                 let constraint = self.invariants.of(fact, &mut self.space, OPERATOR)?;
-                let cap = Cap { nodes: CONSTRAINED_NODES, ..OPERATOR };
-                match self.space.kernel.and(&relation.transitions, &constraint, cap) {
-                    Ok(constrained) => relation.transitions = constrained,
-                    Err(Halt::Nodes | Halt::Work) => {}
-                    Err(halt) => return Err(halt),
+                constrain(&mut relation.transitions, &constraint, &mut self.space)?;
+            }
+        }
+        if operator.conditional.is_empty() {
+            for &fact in &operator.eff {
+                let invariants = &self.invariants;
+                if let Some(constraint) =
+                    invariants.beside(fact, operator, &mut self.space, OPERATOR)?
+                {
+                    constrain(&mut relation.transitions, &constraint, &mut self.space)?;
                 }
             }
         }
@@ -160,6 +166,17 @@ impl<'a> Preparation<'a> {
         }
         Ok(goal)
     }
+}
+
+/// Leaves out of a relation what violates a constraint, if it stays small.
+fn constrain(transitions: &mut Bdd, constraint: &Bdd, space: &mut Space) -> Result<(), Halt> {
+    let cap = Cap { nodes: CONSTRAINED_NODES, ..OPERATOR };
+    match space.kernel.and(transitions, constraint, cap) {
+        Ok(constrained) => *transitions = constrained,
+        Err(Halt::Nodes | Halt::Work) => {}
+        Err(halt) => return Err(halt),
+    }
+    Ok(())
 }
 
 /// Merging relations of equal cost: neighbours in pairs, then what results of that, and so on.
