@@ -27,7 +27,7 @@ use crate::search::{Limits, Stop};
 use crate::task::{Cost, Task};
 use crate::work::{Budget, DIAGRAM_STEP};
 use bdd::Halt;
-use preparation::Preparation;
+use preparation::Preparations;
 use search::{Search, Turn};
 use space::Space;
 
@@ -118,7 +118,7 @@ pub struct Symbolic<'a> {
 
 enum Stage<'a> {
     New,
-    Preparing(Box<Preparation<'a>>),
+    Preparing(Box<Preparations<'a>>),
     Searching(Box<(Space<'a>, Search)>),
     Over(Progress),
 }
@@ -157,25 +157,13 @@ impl<'a> Symbolic<'a> {
                     self.stage = Stage::Over(Progress::Finished);
                     return Ok(());
                 }
-                let limits = self.limits;
-                let interrupt = move || limits.reached(0, 0).is_some();
                 let bytes = self.config.memory_bytes;
                 let config = bdd::Config { bytes, cache_bytes: bytes / 8, levels: 0 };
-                let preparation = Preparation::new(self.task, config, interrupt, budget)?;
-                budget.spend(preparation.space.kernel.steps() * DIAGRAM_STEP);
-                self.stage = Stage::Preparing(Box::new(preparation));
+                let preparations = Preparations::new(self.task, config, self.limits, budget);
+                self.stage = Stage::Preparing(Box::new(preparations));
             }
-            Stage::Preparing(preparation) => {
-                let before = preparation.space.kernel.steps();
-                let prepared = preparation.advance(stop_at(before, budget));
-                budget.spend((preparation.space.kernel.steps() - before) * DIAGRAM_STEP);
-                if let Some(prepared) = prepared? {
-                    let Stage::Preparing(preparation) =
-                        std::mem::replace(&mut self.stage, Stage::New)
-                    else {
-                        return Ok(());
-                    };
-                    let mut space = preparation.space;
+            Stage::Preparing(preparations) => {
+                if let Some((mut space, prepared)) = preparations.advance(budget)? {
                     let direction = self.config.direction;
                     let rests = [direction == Direction::Backward, direction == Direction::Forward];
                     let search = Search::new(prepared, rests, &mut space);
@@ -202,7 +190,7 @@ impl<'a> Symbolic<'a> {
 
     fn update_statistics(&mut self, bounds: &Bounds) {
         let kernel = match &self.stage {
-            Stage::Preparing(preparation) => preparation.space.kernel.statistics(),
+            Stage::Preparing(preparations) => preparations.statistics(),
             Stage::Searching(searching) => {
                 let (space, search) = &**searching;
                 let of_sides = |value: fn(&search::Side) -> u64| {

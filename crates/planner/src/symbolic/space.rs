@@ -52,8 +52,12 @@ impl<'a> Space<'a> {
     }
 
     /// Computes where derived variables have which value, from their axioms, which
-    /// [`is_stratified`] has admitted.
+    /// [`is_stratified`] has admitted; after [`Halt::Work`] it can be called again, to go on.
+    ///
+    /// `cap` is for all operations together, but for nodes.
     pub(super) fn derive(&mut self, cap: Cap) -> Result<(), Halt> {
+        let until = self.kernel.steps().saturating_add(cap.steps);
+        let cap = |kernel: &Kernel| Cap { steps: until.saturating_sub(kernel.steps()), ..cap };
         let task = self.task;
         let layer = |var: VarId| task.variable(var).derived.map_or(0, |derived| derived.layer);
         let mut axioms: Vec<_> = task.axioms.iter().collect();
@@ -63,7 +67,7 @@ impl<'a> Space<'a> {
             if let Some(derivation) = variable.derived {
                 let head = task.axioms.iter().find(|axiom| axiom.head.var.index() == var);
                 let value = head.map_or(derivation.default, |axiom| axiom.head.value);
-                self.derived[var] = Some((value, nowhere.clone()));
+                self.derived[var].get_or_insert_with(|| (value, nowhere.clone()));
             }
         }
         for of_layer in axioms.chunk_by(|a, b| layer(a.head.var) == layer(b.head.var)) {
@@ -72,10 +76,10 @@ impl<'a> Space<'a> {
             while changed {
                 changed = false;
                 for axiom in of_layer {
-                    let body = self.condition(&axiom.condition, cap)?;
+                    let body = self.condition(&axiom.condition, cap(&self.kernel))?;
                     let head = axiom.head.var.index();
                     let Some((_, before)) = self.derived[head].clone() else { continue };
-                    let after = self.kernel.or(&before, &body, cap)?;
+                    let after = self.kernel.or(&before, &body, cap(&self.kernel))?;
                     changed |= after != before;
                     self.derived[head] = Some((axiom.head.value, after));
                 }

@@ -1,6 +1,7 @@
 //! Symbolic search finds what exhaustive search finds: optimal costs, and that there is no plan.
 
 use planner::engine::{Bounds, Engine, Progress};
+use planner::reduce::{ReduceConfig, reduce};
 use planner::search::Limits;
 use planner::symbolic::{Config, Direction, Symbolic};
 use planner::task::{Cost, Task};
@@ -66,9 +67,34 @@ fn costs_with_conditional_effects_and_axioms_are_those_of_exhaustive_search() {
     (0..150).for_each(|seed| check(&random_adl_task(seed), seed));
 }
 
+/// A reduced task has mutexes that hold on plans only; symbolic search leaves out what violates
+/// them, on both sides. How many mutex pairs of different variables the task has.
+fn check_reduced(task: &Task, seed: u64) -> usize {
+    let optimum = optimum(task);
+    let reduction = reduce(task, &ReduceConfig::default(), &mut Budget::unlimited());
+    let smaller = reduction.task();
+    for direction in DIRECTIONS {
+        let config = Config { direction, memory_bytes: 8 << 20 };
+        for slice in [u64::MAX, 3000] {
+            let cost = solve(smaller, config, slice, optimum);
+            assert_eq!(cost, optimum, "seed {seed}, {direction:?}, slices of {slice}");
+        }
+    }
+    smaller.mutexes.pairs().count()
+}
+
+#[test]
+fn costs_of_reduced_tasks_are_those_of_exhaustive_search() {
+    let pairs: usize = (0..300).map(|seed| check_reduced(&random_task(seed), seed)).sum();
+    assert!(pairs > 300, "{pairs}");
+}
+
 #[test]
 #[ignore = "slow lane: minutes"]
 fn costs_on_many_tasks_are_those_of_exhaustive_search() {
     (0..10_000).for_each(|seed| check(&random_task(seed), seed));
+    (0..10_000).for_each(|seed| {
+        check_reduced(&random_task(seed), seed);
+    });
     (0..10_000).for_each(|seed| check(&random_adl_task(seed), seed));
 }
