@@ -36,6 +36,10 @@ pub(crate) struct Args {
     /// astar]
     #[arg(long, value_enum, value_name = "NAME")]
     engine: Option<EngineName>,
+    /// How many engines may work at the same time: a number, or `auto` for all cores. The cost is the
+    /// same; with more than one, the rest may differ from run to run
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_threads)]
+    threads: usize,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -60,6 +64,17 @@ pub(crate) struct Args {
     /// Print every rise of the lower bound
     #[arg(long, short, conflicts_with = "quiet")]
     verbose: bool,
+}
+
+/// A number of threads.
+fn parse_threads(text: &str) -> Result<usize, String> {
+    if text == "auto" {
+        return Ok(host::machine::cores());
+    }
+    match text.parse() {
+        Ok(0) | Err(_) => Err("not a number from 1 on, nor `auto`".to_string()),
+        Ok(threads) => Ok(threads),
+    }
 }
 
 /// The name of an engine.
@@ -160,13 +175,18 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         engines: args.engines(),
         gap: args.better.gap,
         start_plan,
+        threads: args.threads,
         ..Config::default()
     };
     let events = |event: Event<'_>| match event {
         Event::Note(text) => run.remark(text.to_string()),
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
-        Event::Bound(bounds) => run.raise_bound(bounds.lower()),
+        Event::Symbolic(statistics) => run.note(|report| report.symbolic = Some(*statistics)),
+        Event::Bound(bounds) => {
+            run.note(|report| report.bound_by = bounds.raised_by());
+            run.raise_bound(bounds.lower());
+        }
         Event::Plan(plan, bounds) => {
             run.raise_bound(bounds.lower());
             better.take(plan, bounds.lower(), bounds.found_by().unwrap_or_default());
@@ -175,6 +195,10 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     let is_alone = matches!(config.engines, Engines::Symbolic(_));
     let solution = strategy::solve(task, config, &events);
     run.progress(solution.statistics());
+    run.note(|report| {
+        report.bound_by = solution.bounds.raised_by();
+        report.symbolic = solution.symbolic_statistics().copied();
+    });
     run.raise_bound(solution.bounds.lower());
     if let Some(refusal) = solution.refusal.filter(|_| is_alone) {
         let message =

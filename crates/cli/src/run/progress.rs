@@ -163,10 +163,12 @@ fn line(now: &Progress) -> String {
                 Some(gap) => format!(", plan of cost {cost} (at most {gap} above)"),
                 None => format!(", plan of cost {cost}"),
             });
+            let layers = now.layers.map(|layers| format!("; {layers} symbolic layers"));
             format!(
-                "cost at least {lower}{best}; {} states expanded, {} per second",
+                "cost at least {lower}{best}; {} states expanded, {} per second{}",
                 HumanCount(now.expanded),
                 HumanCount(rate as u64),
+                layers.unwrap_or_default(),
             )
         }
     };
@@ -180,13 +182,15 @@ mod tests {
 
     #[test]
     fn every_figure_has_its_unit() {
-        let now = Progress {
+        let mut now = Progress {
             seconds: 12.3,
             phase: Phase::Search,
             phase_seconds: 10.0,
             lower_bound: Some(21),
             best_cost: None,
             gap: None,
+            bound_by: Some("astar"),
+            layers: None,
             expanded: 1_234_560,
             evaluated: 2_000_000,
             memory_bytes: 340 << 20,
@@ -194,6 +198,9 @@ mod tests {
         let expected =
             "[12 s, 340 MiB] cost at least 21; 1,234,560 states expanded, 123,456 per second";
         assert_eq!(line(&now), expected);
+        now.layers = Some(17);
+        assert_eq!(line(&now), format!("{expected}; 17 symbolic layers"));
+        now.layers = None;
         let with_plan = Progress { best_cost: Some(24), ..now };
         assert!(
             line(&with_plan).contains("cost at least 21, plan of cost 24 (at most 14.3 % above);")

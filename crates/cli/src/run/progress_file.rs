@@ -29,6 +29,10 @@ pub(crate) struct Progress {
     pub(crate) best_cost: Option<Cost>,
     /// How far it may be from the optimum, as in the JSON object.
     pub(crate) gap: Option<f64>,
+    /// Who showed that.
+    pub(crate) bound_by: Option<&'static str>,
+    /// Layers that symbolic search has closed on both sides.
+    pub(crate) layers: Option<u64>,
     pub(crate) expanded: u64,
     pub(crate) evaluated: u64,
     /// Resident now.

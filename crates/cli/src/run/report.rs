@@ -8,6 +8,7 @@ use host::units::show_duration;
 use planner::engine::show_gap;
 use planner::reduce::{Reduction, ReductionStatistics};
 use planner::search::{Statistics, Stop};
+use planner::symbolic;
 use planner::task::{Cost, Task};
 use serde::Serialize;
 
@@ -138,6 +139,10 @@ pub(crate) struct Report {
     pub(crate) plans_written: usize,
     /// No plan costs less than this; unknown before the search.
     pub(crate) lower_bound: Option<Cost>,
+    /// The engine that showed that.
+    pub(crate) bound_by: Option<&'static str>,
+    /// Figures of symbolic search, if it took part.
+    pub(crate) symbolic: Option<symbolic::Statistics>,
     #[serde(flatten)]
     pub(crate) statistics: Statistics,
     pub(crate) heuristic_memory_bytes: usize,
@@ -353,6 +358,18 @@ impl Report {
                 writeln!(out, "Successors not stored: {}", search.left_out)?;
             }
             writeln!(out, "Search time: {:.6}s", self.search_s)?;
+        }
+        if let Some(symbolic) = self.symbolic.filter(|symbolic| symbolic.relations > 0) {
+            let symbolic::Statistics { layers, peak_nodes, lower_bound, memory_bytes, .. } =
+                symbolic;
+            let [forward, backward] = layers;
+            writeln!(out, "Symbolic layers: {forward} forward, {backward} backward")?;
+            writeln!(out, "Symbolic lower bound: {lower_bound}")?;
+            writeln!(out, "Peak nodes of decision diagrams: {peak_nodes}")?;
+            writeln!(out, "Memory of decision diagrams: {} KB", memory_bytes.div_ceil(1024))?;
+        }
+        if let Some(by) = self.bound_by {
+            writeln!(out, "Lower bound by: {by}")?;
         }
         if heuristic.patterns > 0 {
             writeln!(out, "Patterns: {}", heuristic.patterns)?;

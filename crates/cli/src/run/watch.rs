@@ -270,6 +270,7 @@ impl Run {
         // Nothing is allocated under the lock, which whoever ends the run needs.
         let known = self.known();
         let Statistics { expanded, evaluated, .. } = known.report.statistics;
+        let symbolic = known.report.symbolic.filter(|symbolic| symbolic.relations > 0);
         Progress {
             seconds: self.started.elapsed().as_secs_f64(),
             phase: known.phase,
@@ -277,6 +278,8 @@ impl Run {
             lower_bound: known.report.lower_bound,
             best_cost: known.report.best_cost,
             gap: known.report.gap(),
+            bound_by: known.report.bound_by,
+            layers: symbolic.map(|symbolic| symbolic.layers.iter().sum()),
             expanded,
             evaluated,
             memory_bytes: memory::resident() as u64,

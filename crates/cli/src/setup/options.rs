@@ -24,7 +24,7 @@ const USED_BY: [(&str, &[Name]); 8] = [
 /// Options that a command has a use for only under a condition on others: command, options, whether
 /// the condition holds, and what it asks for.
 type Condition = (&'static str, &'static [&'static str], fn(&Given) -> bool, &'static str);
-const CONDITIONS: [Condition; 12] = [
+const CONDITIONS: [Condition; 13] = [
     ("plan", &["certificate-format"], |given| given.has("certificate"), "a --certificate to write"),
     (
         "plan",
@@ -49,6 +49,12 @@ const CONDITIONS: [Condition; 12] = [
         &["certificate", "certified"],
         |given| given.has_astar(),
         "--engine astar or all: only A* lists the states of a proof",
+    ),
+    (
+        "plan",
+        &["threads"],
+        |given| given.has_several_engines(),
+        "several engines: --engine all, which is the default with the heuristic auto",
     ),
     ("plan", &["as-published"], |given| given.is_as_published(), AS_PUBLISHED),
     ("evaluate", &["as-published"], |given| given.is_as_published(), AS_PUBLISHED),
@@ -123,6 +129,14 @@ impl Given<'_> {
     /// Whether A* takes part.
     fn has_astar(&self) -> bool {
         self.value("engine").is_none_or(|engine| !engine.starts_with("symbolic"))
+    }
+
+    /// Whether A*, symbolic search and a search for plans take part.
+    fn has_several_engines(&self) -> bool {
+        match self.value("engine") {
+            Some(engine) => engine == "all",
+            None => matches!(self.value("heuristic"), None | Some("auto")),
+        }
     }
 
     /// Whether lcp is used in no other way than the paper's.
@@ -295,6 +309,8 @@ mod tests {
             "plan x.sas --engine symbolic --heuristic blind",
             "plan x.sas --engine symbolic-forward --certified",
             "plan x.sas --engine symbolic --without dive",
+            "plan x.sas --engine astar --threads 2",
+            "plan x.sas --heuristic blind --threads 2",
             "evaluate x.sas --heuristics blind --steps 3",
             "evaluate x.sas --heuristics scp --gzocp-time 1s",
             "evaluate x.sas --heuristics scp,lcp --components systematic:2,landmarks",
@@ -310,6 +326,8 @@ mod tests {
         }
         let useful = [
             "plan x.sas",
+            "plan x.sas --threads 2",
+            "plan x.sas --heuristic blind --engine all --threads auto",
             "plan x.sas --engine symbolic",
             "plan x.sas --engine symbolic --without h2",
             "plan x.sas --engine astar --heuristic blind --certified",

@@ -73,6 +73,21 @@ impl Bounds {
         is_better
     }
 
+    /// Takes note of what others know better.
+    pub fn learn(&mut self, others: &Bounds) {
+        if let Some(by) = others.raised_by {
+            self.raise(others.lower, by);
+        }
+        if let (Some(plan), Some(by)) = (&others.plan, others.found_by)
+            && self.upper().is_none_or(|best| plan.cost < best)
+        {
+            self.offer(plan.clone(), by);
+        }
+        if others.unsolvable && !self.unsolvable {
+            (self.unsolvable, self.raised_by) = (true, others.raised_by);
+        }
+    }
+
     /// Takes note of a proof that every plan costs at least as much as the best one so far, or
     /// that there is none at all.
     pub fn exhaust(&mut self, by: &'static str) {
@@ -140,6 +155,25 @@ mod tests {
         assert!(!bounds.have_met());
         bounds.raise(7, "a");
         assert!(bounds.have_met() && !bounds.are_unsolvable());
+    }
+
+    #[test]
+    fn the_better_of_two_bounds_is_learned_with_who_showed_it() {
+        let (mut ours, mut theirs) = (Bounds::new(), Bounds::new());
+        ours.raise(3, "a");
+        ours.offer(plan(7), "a");
+        theirs.raise(2, "b");
+        theirs.offer(plan(6), "b");
+        theirs.learn(&ours);
+        ours.learn(&theirs);
+        for bounds in [&ours, &theirs] {
+            assert_eq!((bounds.lower(), bounds.raised_by()), (3, Some("a")));
+            assert_eq!((bounds.upper(), bounds.found_by()), (Some(6), Some("b")));
+        }
+        let (mut ours, mut theirs) = (Bounds::new(), Bounds::new());
+        theirs.exhaust("b");
+        ours.learn(&theirs);
+        assert!(ours.are_unsolvable() && ours.raised_by() == Some("b"));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! (bound.rs), what follows when that does not suffice (stages.rs, collections.rs), and who works
 //! next (turns.rs).
 //! Three engines share their bounds: A* with stored cost partitionings, symbolic search from both ends,
-//! and one that only looks for plans.
+//! and one that only looks for plans; with several threads they work side by side (threads.rs).
 //! Nothing here can make a result wrong: bounds are checked cost partitionings, and a result is
 //! given out only when a lower bound meets the cost of a plan.
 //!
@@ -32,6 +32,7 @@ mod collections;
 mod components;
 mod memory;
 mod stages;
+mod threads;
 mod turns;
 mod without;
 
@@ -54,6 +55,7 @@ use crate::reduce::Reduction;
 use crate::search::{self, CertifyError, Limits, Outcome, Pruning, Search, Statistics};
 use crate::symbolic::{self, Direction, Symbolic};
 use crate::task::Task;
+use threads::{Alone, Others, side_by_side};
 use turns::{Seat, take_turns};
 
 /// What a run may use, and what it uses instead of the default.
@@ -77,6 +79,8 @@ pub struct Config<'t> {
     pub start_plan: Option<Plan>,
     /// When engines join.
     pub pace: Pace,
+    /// How many threads may be used; 0 is as good as 1. More than one has use for every engine.
+    pub threads: usize,
 }
 
 /// The engines of a run.
@@ -100,6 +104,8 @@ pub enum Event<'e> {
     Searching,
     /// Figures of A* so far, about every millisecond that it works.
     Search(&'e Statistics),
+    /// Figures of symbolic search so far, after every turn.
+    Symbolic(&'e symbolic::Statistics),
     /// The lower bound of all engines has risen.
     Bound(&'e Bounds),
     /// A better plan was found.
@@ -121,7 +127,8 @@ pub struct Solution<'t> {
 
 /// Solves a task: an optimal plan, a proof that there is none, or the reason why neither is known.
 ///
-/// Deterministic: the same task, configuration and bytes give the same run, which limits only end.
+/// Deterministic with one thread: the same task, configuration and bytes give the same run, which
+/// limits only end. With more, the cost is the same.
 pub fn solve<'t>(
     task: &'t Task,
     mut config: Config<'t>,
@@ -133,27 +140,48 @@ pub fn solve<'t>(
     }
     let memory = MemoryPlan::new(config.memory_bytes);
     let (limits, engines, pace) = (config.limits, config.engines, config.pace);
-    let without = config.without.clone();
+    let (without, threads) = (config.without.clone(), config.threads);
 
     let mut symbolic = symbolic_search(task, engines, &without, &memory, limits);
     let mut plans = plan_search(task, engines, &without, &memory, limits);
-    let mut astar = (!matches!(engines, Engines::Symbolic(_)))
-        .then(|| guided_search(task, config, &memory, events));
-    events(Event::Searching);
+    let has_astar = !matches!(engines, Engines::Symbolic(_));
+    let mut astar = None;
 
-    let joins = if astar.is_some() { pace.symbolic_joins } else { 0 };
-    let mut seats = Vec::new();
-    seats.extend(astar.as_mut().map(|astar| Seat::new(astar)));
-    seats.extend(symbolic.as_mut().map(|symbolic| Seat::new(symbolic).joining_at(joins)));
-    seats.extend(
-        plans
-            .as_mut()
-            .map(|plans| Seat::new(plans).joining_at(pace.plans_join).finder(pace.plans_at_once)),
-    );
+    // Those for whom there are threads work alone; the others sit beside A*.
+    let (mut alone, mut beside) = (Vec::new(), Vec::new());
+    let figures = symbolic.as_ref().map(Symbolic::figures);
+    if let Some(symbolic) = &mut symbolic {
+        if has_astar && threads > 1 {
+            alone.push(Alone::prover(symbolic));
+        } else {
+            let joins_at = if has_astar { pace.symbolic_joins } else { 0 };
+            beside.push(Seat::new(symbolic).joining_at(joins_at));
+        }
+    }
+    if let Some(plans) = &mut plans {
+        if has_astar && threads > 1 + alone.len() {
+            alone.push(Alone::finder(plans));
+        } else {
+            let seat = Seat::new(plans).joining_at(pace.plans_join);
+            beside.push(seat.finder(pace.plans_at_once));
+        }
+    }
     let mut told = bounds.clone();
-    let stopped = take_turns(&mut seats, pace, &mut bounds, &mut |_, bounds| {
+    let mut tell = |bounds: &Bounds| {
         tell(bounds, &mut told, events);
-    });
+        if let Some(figures) = &figures {
+            events(Event::Symbolic(&figures.read()));
+        }
+    };
+    let here = |bounds: &mut Bounds, others: Others<'_>, tell: &mut dyn FnMut(&Bounds)| {
+        astar = has_astar.then(|| guided_search(task, config, &memory, events));
+        events(Event::Searching);
+        let mut seats: Vec<Seat<'_>> = Vec::new();
+        seats.extend(astar.as_mut().map(|astar| Seat::new(astar)));
+        seats.extend(beside);
+        take_turns(&mut seats, pace, bounds, others, &mut |_, bounds| tell(bounds))
+    };
+    let stopped = side_by_side(alone, &mut bounds, &mut tell, here);
 
     let outcome = match (stopped, bounds.plan()) {
         (Some(stop), _) => Outcome::Stopped(stop),

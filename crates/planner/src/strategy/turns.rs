@@ -17,6 +17,7 @@
 //! Engines that have a share of the memory of their own may take it at any time; whoever has none
 //! leaves it free.
 
+use super::threads::Others;
 use crate::engine::{Bounds, Engine, Progress};
 use crate::search::Stop;
 use crate::task::Cost;
@@ -138,6 +139,7 @@ pub(super) fn take_turns(
     seats: &mut [Seat<'_>],
     pace: Pace,
     bounds: &mut Bounds,
+    threads: Others<'_>,
     after: &mut dyn FnMut(usize, &Bounds),
 ) -> Option<Stop> {
     let mut all_work: Work = 0;
@@ -149,15 +151,17 @@ pub(super) fn take_turns(
             return Some(stopped.unwrap_or(Stop::OutOfMemory));
         };
         let others = seats.iter().enumerate().filter(|&(i, seat)| i != next && !seat.is_gone());
-        let promised = others.map(|(_, seat)| seat.engine.may_take()).sum();
+        let promised: usize = others.map(|(_, seat)| seat.engine.may_take()).sum();
         let seat = &mut seats[next];
         let share = seat.share();
         let usual = ((all_work / PART) as f64 * share) as Work;
         let at_once = std::mem::take(&mut seat.at_once);
-        let mut budget = Budget::new(usual.max(pace.least_slice).max(at_once));
+        let slice = usual.max(pace.least_slice).min(threads.most_slice()).max(at_once);
+        let mut budget = Budget::new(slice);
         let best = bounds.upper().unwrap_or(Cost::MAX);
-        seat.engine.leave_free(promised);
+        seat.engine.leave_free(promised + threads.may_take());
         let turn = seat.engine.advance(bounds, &mut budget);
+        threads.exchange(bounds);
         bounds.check();
         // A turn without work must not be repeated for ever.
         let work = budget.spent().max(1);
@@ -316,9 +320,8 @@ mod tests {
     fn play(engines: &mut [Scripted]) -> (Option<Stop>, Bounds, Vec<usize>) {
         let (mut bounds, mut order) = (Bounds::new(), Vec::new());
         let mut seats: Vec<Seat<'_>> = engines.iter_mut().map(|engine| Seat::new(engine)).collect();
-        let stop = take_turns(&mut seats, Pace::default(), &mut bounds, &mut |engine, _| {
-            order.push(engine)
-        });
+        let after = &mut |engine, _: &Bounds| order.push(engine);
+        let stop = take_turns(&mut seats, Pace::default(), &mut bounds, Others::NONE, after);
         (stop, bounds, order)
     }
 
@@ -351,7 +354,8 @@ mod tests {
     /// Plays the scripts in these seats; the order of turns.
     fn play_seated(mut seats: Vec<Seat<'_>>, bounds: &mut Bounds) -> Vec<usize> {
         let mut order = Vec::new();
-        take_turns(&mut seats, Pace::default(), bounds, &mut |engine, _| order.push(engine));
+        let after = &mut |engine, _: &Bounds| order.push(engine);
+        take_turns(&mut seats, Pace::default(), bounds, Others::NONE, after);
         order
     }
 

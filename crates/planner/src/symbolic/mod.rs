@@ -19,6 +19,7 @@ mod search;
 mod space;
 
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 
@@ -104,6 +105,21 @@ pub struct Statistics {
     pub memory_bytes: usize,
 }
 
+/// Figures of a search that goes on, perhaps on another thread.
+#[derive(Clone, Debug, Default)]
+pub struct Figures(Arc<Mutex<Statistics>>);
+
+impl Figures {
+    /// The figures after the last step.
+    pub fn read(&self) -> Statistics {
+        *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn write(&self, statistics: Statistics) {
+        *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = statistics;
+    }
+}
+
 /// A bidirectional search on sets of states.
 pub struct Symbolic<'a> {
     task: &'a Task,
@@ -112,6 +128,7 @@ pub struct Symbolic<'a> {
     stage: Stage<'a>,
     refusal: Option<Refusal>,
     statistics: Statistics,
+    figures: Figures,
     /// The cost of the last plan that was offered.
     offered: Option<Cost>,
 }
@@ -134,6 +151,7 @@ impl<'a> Symbolic<'a> {
             stage: Stage::New,
             refusal: None,
             statistics: Statistics::default(),
+            figures: Figures::default(),
             offered: None,
         }
     }
@@ -146,6 +164,11 @@ impl<'a> Symbolic<'a> {
     /// Figures so far.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
+    }
+
+    /// Figures that others can read while it works.
+    pub fn figures(&self) -> Figures {
+        self.figures.clone()
     }
 
     /// A stage of its work: the next stage, or the same one if the budget is spent.
@@ -207,6 +230,7 @@ impl<'a> Symbolic<'a> {
         self.statistics.peak_nodes = kernel.peak_nodes;
         self.statistics.steps = kernel.steps;
         self.statistics.memory_bytes = kernel.bytes;
+        self.figures.write(self.statistics);
     }
 
     /// What the end of an operation means for the engine.

