@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let mut plans = 0;
-        for seed in 0..60 {
+        for seed in 0..100 {
             let task = random_task(seed);
             let space = StateSpace::new(&task);
             let initial = space.states.iter().position(|state| *state == task.initial);
