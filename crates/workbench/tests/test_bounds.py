@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apportion
 import apportion_workbench as wb
@@ -153,13 +154,35 @@ def test_partitionings_are_kept_and_checked(blocks: wb.Task, tmp_path: Path) -> 
     assert (np.ceil(sums - 1e-9) == found.bound(states)).all()
 
 
-def _reader(name: str) -> Callable[..., Floats]:
+def test_what_is_exported_is_what_there_is(blocks: wb.Task, tmp_path: Path) -> None:
+    components = wb.Components(blocks)
+    states = components.random_walks(12)
+    vocabulary = wb.Vocabulary.learn([(components, states)])
+    path = tmp_path / "blocks.npz"
+    wb.export(path, components, states, labels="ocp", vocabulary=vocabulary)
+    found = _reader("read_export")(path)
+    task = wb.Task(str(found["task"]))
+    assert (found["states"] == states).all() and (found["pairs"] == components.pairs).all()
+    expected = components.partition(states, "ocp")
+    assert (found["shares"] == expected.shares).all() and (found["upper"] == expected.upper).all()
+    # The task and its pairs are the same again, so shares mean the same.
+    again = wb.Components(task)
+    assert (again.bound(found["shares"], states) == components.bound(expected.shares, states)).all()
+    rows = wb.Features(components, vocabulary).of(states)
+    counts = np.add.reduceat(rows.counts, rows.offsets[:-1])
+    assert (found["dense"].sum(axis=1)[found["rows"]] == counts[rows.rows]).all()
+    wb.export(path, components, states, labels=None)
+    assert "shares" not in _reader("read_export")(path)
+
+
+def _reader(name: str) -> Callable[..., Any]:
     """A reader of docs/formats.md."""
-    names: dict[str, Callable[..., Floats]] = {}
+    names: dict[str, Any] = {}
     text = (ROOT / "docs/formats.md").read_text()
     for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         exec(block, names)
-    return names[name]
+    reader: Callable[..., Any] = names[name]
+    return reader
 
 
 def test_distances_of_components_are_those_of_their_transitions(blocks: wb.Task) -> None:

@@ -10,6 +10,7 @@ Train what you like: a bound is admissible whatever the shares are.
 True
 """
 
+from apportion_workbench._export import export
 from apportion_workbench._native import (
     Component,
     Components,
@@ -49,5 +50,6 @@ __all__ = [
     "Transitions",
     "Vocabulary",
     "__version__",
+    "export",
     "plan",
 ]
