@@ -8,7 +8,7 @@
 //! [`planner::partition::CostPartitioning`]; no bound reaches Python by another way.
 //!
 //! *Threads.* Objects are immutable or hold a lock; whatever takes long runs without Python's lock and
-//! looks for signals about every 20 milliseconds ([`signals`]).
+//! looks for signals about every 20 milliseconds (signals.rs).
 //! No thread outlives a call, so that a process may fork between calls.
 
 mod arrays;
