@@ -4,6 +4,8 @@
 //! a goal variable of the pattern and the pattern is not merely the disjoint union of
 //! independent parts whose distances could be added anyway.
 //! The condition of a conditional effect counts like a precondition of that effect.
+//! A precondition that follows from others by mutexes does not count: it makes transitions fewer
+//! wherever they are looked at, but more patterns interesting than it is worth.
 //! Derived variables are in no pattern, so a task all of whose goals are derived has none.
 //! Computes all interesting patterns of at most `max_size` variables for non-negative cost
 //! partitioning, in order of discovery: by size first for the patterns that one goal variable
@@ -13,8 +15,9 @@
 use std::fmt;
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
-use crate::task::{Task, VarId};
+use crate::task::{Fact, Task, VarId};
 
 /// A set of variables, in ascending order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -215,11 +218,14 @@ impl CausalGraph {
         let n = task.variables.len();
         let mut eff_to_pre = vec![Vec::new(); n];
         let mut successors = vec![Vec::new(); n];
-        for operator in &task.operators {
+        for (op, operator) in task.operator_ids().zip(&task.operators) {
+            let written = |pre: &&Fact| !task.mutexes.imply_precondition(op, pre.var);
+            let written: SmallVec<[Fact; 8]> =
+                operator.pre.iter().filter(written).copied().collect();
             let plain = operator.eff.iter().map(|eff| (eff.var, &[][..]));
             let conditional = operator.conditional.iter().map(|e| (e.fact.var, &e.condition[..]));
             for (eff, condition) in plain.chain(conditional) {
-                let conditions = operator.pre.iter().chain(condition);
+                let conditions = written.iter().chain(condition);
                 for pre in conditions.filter(|pre| pre.var != eff && !task.is_derived(pre.var)) {
                     push_once(&mut eff_to_pre[eff.index()], pre.var);
                     push_once(&mut successors[pre.var.index()], eff);

@@ -64,10 +64,13 @@ impl Invariants {
         let mut smaller: Vec<(OpId, Operator)> =
             left.map(|o| (o, self.smaller_operator(original, o, &fates))).collect();
         keep_cheapest(&mut smaller);
-        for (o, operator) in &smaller {
-            let had = original.operator(*o).pre.iter().filter_map(kept).count();
-            statistics.preconditions_added += operator.pre.len() - had;
+        let mut implied = Vec::new();
+        for (new, (o, operator)) in smaller.iter().enumerate() {
+            let is_own = |fact: &Fact| original.operator(*o).pre_on(variables[fact.var.index()]);
+            let added = operator.pre.iter().filter(|fact| is_own(fact).is_none());
+            implied.extend(added.map(|fact| (OpId::from(new), fact.var)));
         }
+        statistics.preconditions_added = implied.len();
         let (operators, smaller): (Vec<OpId>, Vec<Operator>) = smaller.into_iter().unzip();
         statistics.operators_removed = original.operators.len() - operators.len();
 
@@ -107,7 +110,7 @@ impl Invariants {
                 task.static_atoms.push(atom.clone());
             }
         }
-        task.mutexes = self.smaller_mutexes(&task, &fates);
+        task.mutexes = self.smaller_mutexes(&task, &fates, implied);
         statistics.mutexes = task.mutexes.pairs().count();
         Reduction {
             original,
@@ -175,7 +178,7 @@ impl Invariants {
         }
     }
 
-    fn smaller_mutexes(&self, task: &Task, fates: &[Fate]) -> Mutexes {
+    fn smaller_mutexes(&self, task: &Task, fates: &[Fate], implied: Vec<(OpId, VarId)>) -> Mutexes {
         let numbers = crate::task::FactNumbers::new(task);
         let kept: Vec<(usize, usize)> = fates
             .iter()
@@ -197,7 +200,7 @@ impl Invariants {
                 }
             }
         }
-        Mutexes::new(task, pairs, &of_dead_ends)
+        Mutexes::new(task, pairs, &of_dead_ends, implied)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Pairs of facts that never hold together.
 //!
 //! A relation on facts as a bit matrix, and the mutexes of a task that was reduced
-//! ([`crate::reduce`]).
+//! ([`crate::reduce`]), with the preconditions that they imply.
 //! Memory: a bit for each ordered pair of facts.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Fact, FactNumbers, Task, Value};
+use super::{Fact, FactNumbers, OpId, Task, Value, VarId};
 
 /// A symmetric relation on facts, by their numbers; a fact may be related to itself.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -89,6 +89,8 @@ pub struct Mutexes {
     facts: FactNumbers,
     pairs: FactPairs,
     dead_ends: Arc<DeadEnds>,
+    /// By operator the variables of preconditions that follow from mutexes, in order.
+    implied: Vec<(OpId, VarId)>,
 }
 
 /// The mutex pairs that a reachable state may have: such a state is a dead end.
@@ -134,16 +136,33 @@ impl DeadEnds {
 }
 
 impl Mutexes {
-    /// The mutexes of a task: pairs of numbers of its facts, and those of them that reachable states
-    /// may have.
+    /// The mutexes of a task: pairs of numbers of its facts, those of them that reachable states may
+    /// have, and the preconditions of its operators that follow.
     ///
     /// # Panics
     /// If a relation is on another number of facts.
-    pub fn new(task: &Task, pairs: FactPairs, of_dead_ends: &FactPairs) -> Mutexes {
+    pub fn new(
+        task: &Task,
+        pairs: FactPairs,
+        of_dead_ends: &FactPairs,
+        mut implied: Vec<(OpId, VarId)>,
+    ) -> Mutexes {
         let facts = FactNumbers::new(task);
         assert!(facts.len() == pairs.len() && facts.len() == of_dead_ends.len());
         let dead_ends = Arc::new(DeadEnds::new(&facts, of_dead_ends));
-        Mutexes { facts, pairs, dead_ends }
+        implied.sort_unstable();
+        Mutexes { facts, pairs, dead_ends, implied }
+    }
+
+    /// Whether any preconditions of an operator follow from others.
+    pub fn imply_preconditions(&self, op: OpId) -> bool {
+        self.implied.binary_search_by_key(&op, |(op, _)| *op).is_ok()
+    }
+
+    /// Whether an operator's precondition on a variable was not written into the task, but follows
+    /// from the others: it tells nothing about how variables depend on each other.
+    pub fn imply_precondition(&self, op: OpId, var: VarId) -> bool {
+        self.implied.binary_search(&(op, var)).is_ok()
     }
 
     /// The mutex pairs that reachable states may have.
@@ -218,6 +237,7 @@ mod tests {
         let fact = |var, value| Fact::new(VarId(var), value);
         assert!(mutexes.is_empty() && mutexes.pairs().next().is_none());
         assert!(mutexes.contains(fact(0, 0), fact(0, 1)));
+        assert!(!mutexes.imply_precondition(OpId(0), VarId(0)));
         assert!(!mutexes.contains(fact(0, 0), fact(0, 0)));
         assert!(!mutexes.contains(fact(0, 0), fact(1, 0)));
     }
@@ -233,7 +253,10 @@ mod tests {
         pairs.insert(numbers.of(a), numbers.of(Fact::new(VarId(0), 0)));
         let mut dead = FactPairs::new(numbers.len());
         dead.insert(numbers.of(a), numbers.of(b));
-        let mutexes = Mutexes::new(&task, pairs, &dead);
+        let mutexes = Mutexes::new(&task, pairs, &dead, vec![(OpId(0), VarId(1))]);
+        assert!(mutexes.imply_preconditions(OpId(0)) && !mutexes.imply_preconditions(OpId(1)));
+        assert!(mutexes.imply_precondition(OpId(0), VarId(1)));
+        assert!(!mutexes.imply_precondition(OpId(0), VarId(0)));
         let mut state = task.initial.clone();
         for (x, y) in [(0, 0), (1, 0), (1, 1)] {
             (state[0], state[1]) = (x, y);

@@ -6,9 +6,12 @@
 //! So only variables on the way are read, and an operator is never tested by itself.
 //! Operators come in the order of their sorted preconditions, ties in the order of the task, which
 //! is Fast Downward's order; equal f and h values are then expanded in the same order.
+//! Preconditions that mutexes imply are tested last: they rarely fail where the others hold, and
+//! as tests of their own they would lead to almost all operators in every state.
 //! The tree is stored in flat arrays for one packing of states; a switch with few values relative
 //! to its domain is a sorted list, so that memory is linear in the number of preconditions.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::packing::{Field, StatePacker, WordCondition};
@@ -54,8 +57,9 @@ pub struct SuccessorStack(Vec<Range<u32>>);
 impl SuccessorGenerator {
     /// Builds the decision tree. Cost O(p log p) for p preconditions in all.
     pub fn new(task: &Task, packer: &StatePacker) -> SuccessorGenerator {
+        let tests: Vec<Cow<'_, [Fact]>> = task.operator_ids().map(|op| tests(task, op)).collect();
         let mut sorted: Vec<OpId> = task.operator_ids().collect();
-        sorted.sort_by(|&a, &b| task.operator(a).pre.cmp(&task.operator(b).pre));
+        sorted.sort_by(|a, b| tests[a.index()].cmp(&tests[b.index()]));
         let mut generator = SuccessorGenerator {
             entries: Vec::new(),
             nodes: Vec::new(),
@@ -64,12 +68,12 @@ impl SuccessorGenerator {
             targets: Vec::new(),
             dense: Vec::new(),
         };
-        generator.build(task, packer);
+        generator.build(task, &tests, packer);
         generator
     }
 
     /// Builds the tree bottom up without recursion: a frame per tree node under construction.
-    fn build(&mut self, task: &Task, packer: &StatePacker) {
+    fn build(&mut self, task: &Task, tests: &[Cow<'_, [Fact]>], packer: &StatePacker) {
         struct Frame {
             /// The operators below this node that are not yet placed.
             rest: Range<usize>,
@@ -90,7 +94,7 @@ impl SuccessorGenerator {
         };
         let mut stack = vec![frame(0..self.operators.len(), 0, None)];
         while let Some(top) = stack.last_mut() {
-            let pre = |i: usize| task.operator(self.operators[i]).pre.get(top.depth).copied();
+            let pre = |i: usize| tests[self.operators[i].index()].get(top.depth).copied();
             let start = top.rest.start;
             let next = if top.rest.is_empty() { None } else { Some(pre(start)) };
             let end_while = |same: &dyn Fn(usize) -> bool| {
@@ -196,6 +200,17 @@ impl SuccessorGenerator {
             }
         }
     }
+}
+
+/// The preconditions of an operator in the order in which they are tested.
+fn tests(task: &Task, op: OpId) -> Cow<'_, [Fact]> {
+    let pre = &task.operator(op).pre;
+    if !task.mutexes.imply_preconditions(op) {
+        return Cow::Borrowed(pre);
+    }
+    let is_written = |fact: &&Fact| !task.mutexes.imply_precondition(op, fact.var);
+    let (written, implied): (Vec<Fact>, Vec<Fact>) = pre.iter().partition(is_written);
+    Cow::Owned([written, implied].concat())
 }
 
 #[cfg(test)]
