@@ -60,6 +60,7 @@ struct Shrinking<'t> {
 /// Reads rounds and checks them; the task loses what they exclude.
 pub(crate) fn read(task: &mut Task, input: &mut Numbers<'_>) -> Result<(), String> {
     let Some(rounds) = input.number()?.checked_sub(1) else { return Ok(()) };
+    task.operators.iter_mut().for_each(|operator| drop_void_effects(&mut operator.effects));
     let has_conditions = |effects: &[Effect]| effects.iter().any(|e| !e.condition.is_empty());
     if !task.axioms.is_empty() || task.operators.iter().any(|o| has_conditions(&o.effects)) {
         return Err("rounds for a task with axioms or conditional effects".into());
@@ -253,6 +254,17 @@ impl Shrinking<'_> {
             row.iter_mut().zip(&needed).for_each(|(r, n)| *r &= if is_needed { *n } else { 0 });
         }
         task.excluded = self.bad;
+    }
+}
+
+/// Drops conditional effects if they change nothing: if each needs its own fact, and no other effect
+/// on its variable happens before.
+fn drop_void_effects(effects: &mut Vec<Effect>) {
+    let is_plain = |e: &Effect| e.condition.is_empty();
+    let plain: Vec<usize> = effects.iter().filter(|e| is_plain(e)).map(|e| e.fact.0).collect();
+    let is_void = |e: &Effect| e.condition.contains(&e.fact) && !plain.contains(&e.fact.0);
+    if effects.iter().all(|effect| is_plain(effect) || is_void(effect)) {
+        effects.retain(is_plain);
     }
 }
 

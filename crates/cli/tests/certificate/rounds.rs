@@ -2,9 +2,10 @@
 //! refused, above all such as justify each other.
 
 use planner::heuristic::Blind;
-use planner::reduce::{Direction, ReduceConfig, Reduction, reduce};
+use planner::reduce::{Direction, ReduceConfig, Reduction, Unreduced, reduce};
 use planner::task::{Fact, FactNumbers, Operator, SchemaId, Symbol, Task, VarId};
 use planner::testing::{StateSpace, random_task};
+use planner::translate::sas;
 use planner::work::Budget;
 
 use super::every_heuristic::heuristics;
@@ -46,6 +47,34 @@ fn certificates_of_reductions_are_verified() {
         solved += usize::from(optimum.is_some_and(|cost| cost > 0));
     }
     assert!(removed > 40 && mutexes > 10 && solved > 5, "{removed} {mutexes} {solved}");
+}
+
+/// An operator without preconditions and effects has a void conditional effect in a `.sas` file.
+#[test]
+fn void_effects_do_not_keep_a_task_from_being_reduced() {
+    let mut removed = 0;
+    for seed in 0..100 {
+        let mut task = sparse_task(seed);
+        let idle = Operator { pre: [].into(), eff: [].into(), ..task.operators[0].clone() };
+        task.operators.push(idle);
+        let mut task = sas::read(&sas::write(&task)).unwrap();
+        assert_eq!(task.num_conditional_effects(), 1);
+        let reduction = reduced(&task);
+        assert_eq!(reduction.statistics().unreduced, None, "seed {seed}");
+        let certified = certify_reduced(&reduction, &mut Blind::new(reduction.task()));
+        let verdict = check(&task, &certified.bytes).unwrap();
+        assert_true(&task, optimum(&task), &verdict);
+        removed += reduction.statistics().operators_removed;
+
+        // The same effect takes back another one, and is not void then.
+        let last = task.operators.last_mut().unwrap();
+        let Fact { var, value } = last.conditional[0].fact;
+        last.eff = [Fact::new(var, 1 - value)].into();
+        assert_eq!(reduced(&task).statistics().unreduced, Some(Unreduced::ConditionalEffects));
+        let refusal = check(&task, &claim(&task, &[])).unwrap_err();
+        assert!(refusal.reason.contains("conditional effects"), "{refusal}");
+    }
+    assert!(removed > 200, "{removed}");
 }
 
 /// One variable with so many values; an operator from each value to the next, at cost 1.

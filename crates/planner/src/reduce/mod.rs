@@ -18,7 +18,8 @@
 //! other: a reachable state with a mutex pair is a dead end.
 //! A component that uses none is admissible for all assignments of the smaller task.
 //!
-//! Requires nothing; tasks with axioms or conditional effects are left as they are.
+//! Requires nothing; tasks with axioms or conditional effects are left as they are, conditional
+//! effects that change nothing apart.
 //! Cost: [`ReduceConfig::work`]; if that does not suffice for a round, the result is that of the
 //! rounds before. Memory: four bits for each ordered pair of facts.
 //!
@@ -130,7 +131,7 @@ pub fn reduce<'t>(task: &'t Task, config: &ReduceConfig, budget: &mut Budget) ->
     let num_facts: usize = task.variables.iter().map(|v| v.domain_size()).sum();
     let unreduced = if !task.axioms.is_empty() {
         Some(Unreduced::Axioms)
-    } else if task.num_conditional_effects() > 0 {
+    } else if task.operators.iter().any(|operator| operator.has_conditional_changes()) {
         Some(Unreduced::ConditionalEffects)
     } else if FactPairs::bytes(num_facts).saturating_mul(4) > config.bytes {
         Some(Unreduced::TooManyFacts)

@@ -178,6 +178,17 @@ impl Operator {
         value_on(&self.eff, var)
     }
 
+    /// Whether it has conditional effects that may change something.
+    ///
+    /// An effect that needs its own fact changes nothing, unless another one on its variable happens
+    /// before; `.sas` files have such effects of operators without any.
+    pub fn has_conditional_changes(&self) -> bool {
+        let is_void = |effect: &ConditionalEffect| {
+            effect.condition.contains(&effect.fact) && self.eff_on(effect.fact.var).is_none()
+        };
+        !self.conditional.iter().all(is_void)
+    }
+
     /// Whether its preconditions hold in a state (one value per variable).
     pub fn is_applicable(&self, state: &[Value]) -> bool {
         self.pre.iter().all(|fact| state[fact.var.index()] == fact.value)

@@ -244,7 +244,7 @@ fn tasks_with_axioms_or_conditional_effects_are_left_as_they_are() {
         let reduction = reduced(&task);
         let expected = if !task.axioms.is_empty() {
             Some(Unreduced::Axioms)
-        } else if task.num_conditional_effects() > 0 {
+        } else if task.operators.iter().any(|operator| operator.has_conditional_changes()) {
             Some(Unreduced::ConditionalEffects)
         } else {
             None
