@@ -109,6 +109,34 @@ fn check_costs(page: &Value, split: &Value) {
 }
 
 #[test]
+fn what_the_planner_need_not_look_at_is_said_on_the_page_and_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = [0; 2];
+    for task in TASKS {
+        let page = page(folder.path(), task, &[]);
+        let sentences: Vec<&str> =
+            list(&page, "superfluous").iter().map(|s| s.as_str().unwrap()).collect();
+        let starts = ["h² invariants: ", "Symmetries: ", "Stubborn sets: "];
+        assert_eq!(sentences.len(), starts.len(), "{sentences:?}");
+        for (sentence, start) in sentences.iter().zip(starts) {
+            assert!(sentence.starts_with(start) && sentence.ends_with('.'), "{sentence}");
+        }
+        seen[0] += usize::from(!sentences[0].contains(" 0 pairs of facts hold"));
+        seen[1] += usize::from(sentences[1].contains(" → "));
+        let can_wait = sentences[2].contains(" can wait: ");
+        assert!(can_wait != sentences[2].contains("no operator can wait"), "{}", sentences[2]);
+        let shown = explain(folder.path(), task, &["--bounds"]);
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let section = shown.split_once("What the planner need not look at:\n").unwrap().1;
+        assert!(
+            section.lines().map(str::trim).zip(&sentences).all(|(line, s)| line == *s),
+            "{shown}"
+        );
+    }
+    assert!(seen.iter().all(|&n| n > 0), "{seen:?}");
+}
+
+#[test]
 fn a_page_without_a_plan_shows_the_first_state() {
     let folder = tempfile::tempdir().unwrap();
     let dry = ["greenhouse/domain.pddl", "greenhouse/dry.pddl"];

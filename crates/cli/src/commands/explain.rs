@@ -4,6 +4,7 @@ mod data;
 mod names;
 mod page;
 mod splits;
+mod superfluous;
 mod walk;
 
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ use crate::setup::input::TaskArgs;
 use crate::setup::learned::LearnedArgs;
 use data::Page;
 use splits::{Partitioners, Split};
+use superfluous::superfluous;
 use walk::{Found, find_plan, walk};
 
 /// Show what the planner sees of a task: its variables, its graph as a picture, its bounds as a page.
@@ -52,7 +54,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "\"NAME ARGS\"")]
     apply: Vec<String>,
 
-    /// Compare the bounds of partitionings (uniform, scp, ascent, lcp, ocp) at the state
+    /// Compare the bounds of partitionings (uniform, scp, ascent, lcp, ocp) at the state, after what
+    /// the planner need not look at
     #[arg(long)]
     bounds: bool,
 
@@ -115,6 +118,9 @@ fn explain_bounds(
 ) -> anyhow::Result<()> {
     run.enter(Phase::Preprocess);
     let left = run.resources().beside(task);
+    let superfluous = superfluous(task, left.memory_bytes.map_or(usize::MAX, |bytes| bytes / 8));
+    println!("What the planner need not look at:");
+    superfluous.iter().for_each(|sentence| println!("  {}", visible(sentence)));
     let note = &mut |text| note(text);
     let sources = args.among.components.as_deref().unwrap_or(&Source::USUAL);
     let memory = MemoryPlan::new(left.memory_bytes);
@@ -125,7 +131,8 @@ fn explain_bounds(
         let Some(file) = &args.page else { return Ok(()) };
         let found = Found::Unsolvable;
         let page = Page::new(title, task, &abstractions, &found, &[], &[]);
-        return Output::File(file.clone()).write(&page::html(&page.with_note(DEAD_END))?);
+        let page = page.with_note(DEAD_END).with_superfluous(superfluous);
+        return Output::File(file.clone()).write(&page::html(&page)?);
     }
     let mut partitioners = Partitioners::new(task, &abstractions, &args.learned, &left)?;
     let names = partitioners.names();
@@ -148,6 +155,7 @@ fn explain_bounds(
         println!("The cheapest plan costs {}.", plan.cost);
     }
     let page = Page::new(title, task, &abstractions, &found, &names, &stops);
+    let page = page.with_superfluous(superfluous);
     Output::File(file.clone()).write(&page::html(&page)?)
 }
 

@@ -347,7 +347,8 @@ impl Report {
             writeln!(out, "Expanded until last jump: {until_last_jump} state(s).")?;
             writeln!(out, "Number of registered states: {}", search.registered)?;
             if search.generators > 0 {
-                writeln!(out, "Symmetry generators: {}", search.generators)?;
+                let (generators, seconds) = (search.generators, search.symmetry_s);
+                writeln!(out, "Symmetry generators: {generators}; {seconds:.6}s")?;
                 writeln!(out, "Successors replaced by symmetric ones: {}", search.merged)?;
             }
             if search.pruned > 0 {

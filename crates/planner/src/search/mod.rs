@@ -22,6 +22,7 @@ pub use exact::{exact_distances, reachable_states};
 pub use limits::{Limits, Stop};
 pub use open_list::OpenList;
 pub use registry::{StateId, StateRegistry, hash_words};
+pub use stubborn::deferrable_operators;
 
 use std::time::Duration;
 

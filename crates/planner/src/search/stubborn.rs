@@ -73,6 +73,18 @@ struct Marks {
 /// No value is left out.
 const NONE: Value = Value::MAX;
 
+/// The operators that are applicable in a state and may be applied later, as a stubborn set says; none
+/// for tasks with axioms or conditional effects.
+pub fn deferrable_operators(task: &Task, state: &[Value]) -> Vec<OpId> {
+    let is_applicable = |&op: &OpId| task.operator(op).is_applicable(state);
+    let all: Vec<OpId> = task.operator_ids().filter(is_applicable).collect();
+    let mut kept = all.clone();
+    if let Some(mut sets) = StubbornSets::new(task, false) {
+        sets.prune(task, state, &mut kept, &mut Statistics::default());
+    }
+    all.into_iter().filter(|op| !kept.contains(op)).collect()
+}
+
 impl StubbornSets {
     /// Prepares a task, with a trial or without; none if it has axioms or conditional effects.
     pub(super) fn new(task: &Task, with_trial: bool) -> Option<StubbornSets> {

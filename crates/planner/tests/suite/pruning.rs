@@ -8,10 +8,10 @@ use planner::heuristic::{
     Blind, Estimate, HMax, Heuristic, LmCut, ScheduleConfig, Stored, StoredConfig,
 };
 use planner::partition::Saturated;
-use planner::search::{Config, Outcome, Pruning, Statistics, astar};
+use planner::search::{Config, Outcome, Pruning, Statistics, astar, deferrable_operators};
 use planner::strategy::Stages;
 use planner::symmetry::{Generator, symmetries};
-use planner::task::{Cost, Task, Value};
+use planner::task::{Cost, OpId, Task, Value};
 use planner::testing::{StateSpace, random_adl_task, random_symmetric_task, random_task};
 use planner::work::Budget;
 
@@ -205,6 +205,33 @@ fn pruned_searches_find_the_optimum() {
 fn pruned_searches_of_ten_thousand_tasks_find_the_optimum() {
     let cases = std::env::var("APPORTION_CASES").ok().and_then(|cases| cases.parse().ok());
     finds_the_optimum(1000..1000 + cases.unwrap_or(10_000));
+}
+
+/// At every state with a plan, one of the operators that cannot wait begins a cheapest one.
+#[test]
+fn operators_that_cannot_wait_keep_distances() {
+    let (mut deferred, mut compared) = (0, 0);
+    for (seed, task) in tasks(0..60) {
+        let space = StateSpace::new(&task);
+        let index: HashMap<&[Value], usize> =
+            space.states.iter().enumerate().map(|(i, state)| (&state[..], i)).collect();
+        for (state, &distance) in space.states.iter().zip(&space.distances) {
+            let is_goal = task.goal.iter().all(|fact| state[fact.var.index()] == fact.value);
+            let Some(distance) = distance.filter(|_| !is_goal) else { continue };
+            let waiting = deferrable_operators(&task, state);
+            assert!(waiting.iter().all(|&op| task.operator(op).is_applicable(state)));
+            let begins = |&op: &OpId| {
+                let rest = space.distances[index[&task.successor(state, op)[..]]];
+                rest.map(|rest| rest + task.operator(op).cost) == Some(distance)
+            };
+            let applicable =
+                task.operator_ids().filter(|&op| task.operator(op).is_applicable(state));
+            let begun = applicable.filter(|op| !waiting.contains(op)).find(begins);
+            assert!(begun.is_some(), "seed {seed}: {state:?}");
+            (deferred, compared) = (deferred + waiting.len(), compared + 1);
+        }
+    }
+    assert!(deferred > 100 && compared > 1000, "{deferred} at {compared} states");
 }
 
 /// State 1 is reached at cost 5 first; its successor has an f value of 26 then, and is left out.

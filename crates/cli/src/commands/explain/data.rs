@@ -26,6 +26,8 @@ pub(super) struct Page {
     /// Why there is no walk, if there is none.
     note: Option<String>,
     cost: Option<Cost>,
+    /// What a run leaves out, in sentences.
+    superfluous: Vec<String>,
     partitionings: Vec<Partitioning>,
     rows: Vec<Row>,
     columns: Vec<Column>,
@@ -159,6 +161,7 @@ impl Page {
             title,
             note,
             cost: plan.map(|plan| plan.cost),
+            superfluous: Vec::new(),
             partitionings: partitionings.iter().map(|&name| described(name)).collect(),
             rows: rows.iter().map(row).collect(),
             columns: columns.iter().map(|&o| column(task, o)).collect(),
@@ -175,6 +178,11 @@ impl Page {
     /// Adds why there are no states.
     pub(super) fn with_note(self, note: &str) -> Page {
         Page { note: Some(note.to_string()), ..self }
+    }
+
+    /// Adds what a run leaves out.
+    pub(super) fn with_superfluous(self, superfluous: Vec<String>) -> Page {
+        Page { superfluous, ..self }
     }
 }
 

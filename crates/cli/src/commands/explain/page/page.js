@@ -41,6 +41,7 @@
     ];
     at("facts").replaceChildren(...facts.map(([label, value]) =>
       make("div", {}, make("dt", {}, label), make("dd", {}, String(value)))));
+    at("superfluous-list").replaceChildren(...data.superfluous.map((text) => make("li", {}, text)));
   };
 
   const drawLegend = () => {
