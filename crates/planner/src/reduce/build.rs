@@ -112,6 +112,10 @@ impl Invariants {
         }
         task.mutexes = self.smaller_mutexes(&task, &fates, implied);
         statistics.mutexes = task.mutexes.pairs().count();
+        if statistics.mutexes == 0 {
+            // They say no more than variables do, and cost those time that ask them.
+            task.mutexes = Mutexes::default();
+        }
         Reduction {
             original,
             task: Cow::Owned(task),
