@@ -141,7 +141,7 @@ pub(super) struct Batch {
 }
 
 /// Symmetries are not looked for before so many states have been evaluated, …
-const STATES_BEFORE_SYMMETRIES: u64 = 1000;
+const STATES_BEFORE_SYMMETRIES: u64 = 4000;
 /// … nor before the search has worked so often as much as a look at the whole task takes.
 const WORK_BEFORE_SYMMETRIES: Work = 1;
 /// How often as much they may take, and what they may take in any case.
