@@ -117,7 +117,7 @@ fn check(products: Products, limit: f32) {
     }
 }
 
-/// On an H200 this fails by derivatives (`models/README.md`).
+/// On an H200 this fails by derivatives (`models/published.md`).
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn scores_and_gradients_are_those_of_the_definition() {

@@ -1,4 +1,4 @@
-//! `models/README.md` says what the model files say.
+//! The pages of `models` say what the model files say.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models")
 }
 
-fn readme() -> String {
-    std::fs::read_to_string(folder().join("README.md")).unwrap()
+fn page(file: &str) -> String {
+    std::fs::read_to_string(folder().join(file)).unwrap()
 }
 
 /// The cells of the rows whose first cell is `name`, without emphasis.
@@ -29,7 +29,7 @@ fn rows(text: &str, name: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn figures_and_recipes_of_shipped_models() {
-    let readme = readme();
+    let readme = page("README.md");
     let (_, chosen) = readme.split_once("### How they were chosen").unwrap();
     let (_, recipes) = readme.split_once("## How they were made").unwrap();
     for domain in DOMAINS {
@@ -88,7 +88,8 @@ fn tables_of_test_states() {
         let line = judged.iter().find(|line| line["name"] == name);
         line.unwrap_or_else(|| panic!("no {name}"))[figure].as_f64().unwrap()
     };
-    let readme = readme();
+    let (readme, published, track) =
+        (page("README.md"), page("published.md"), page("learning-track.md"));
     for domain in DOMAINS {
         let row = &rows(&readme, domain)[0];
         let name = format!("shipped-{domain}");
@@ -102,24 +103,26 @@ fn tables_of_test_states() {
         ];
         assert_eq!(row[3..], expected, "{domain}");
     }
-    let (_, track) = readme.split_once("## The learning track of IPC 2023").unwrap();
     for line in judged.iter().filter_map(|line| line["name"].as_str()) {
         let Some(domain) = line.strip_prefix("learning-") else { continue };
         let figure = |of: &str| format!("{:.3}", figure(line, of));
         let expected = [figure("model"), figure("scp"), figure("uniform")];
-        assert_eq!(rows(track, domain)[0][5..8], expected, "{domain}");
+        assert_eq!(rows(&track, domain)[0][5..8], expected, "{domain}");
     }
     for line in judged.iter().filter(|line| line["refined"]["steps"] == 25) {
         let name = line["name"].as_str().unwrap();
         let name = name.strip_prefix("refined-25-").unwrap();
         let (group, domain) = name.split_once('-').unwrap();
-        let heading = if group == "shipped" { "### A second look" } else { "With a second look" };
+        let (page, heading) = match group {
+            "shipped" => (&readme, "### A second look"),
+            _ => (&track, "## With a second look"),
+        };
         let more = judged.iter().find(|line| line["name"] == format!("refined-60-{name}"));
         let more = &more.unwrap()["refined"];
         let (less, rounded) = (&line["refined"], |x: &Value| format!("{:.3}", x.as_f64().unwrap()));
         let [model, scp] =
             ["model", "scp"].map(|of| [&line[of], &less[of], &more[of]].map(rounded));
-        let (_, section) = readme.split_once(heading).unwrap();
+        let (_, section) = page.split_once(heading).unwrap();
         assert_eq!(rows(section, domain)[0][1..], [model, scp].concat(), "{name}");
     }
     let sections = [
@@ -128,13 +131,13 @@ fn tables_of_test_states() {
         ("A second difference", "-fast", &["blocks", "ferry", "spanner", "visitall"]),
     ];
     for (heading, suffix, domains) in sections {
-        let (_, section) = readme.split_once(heading).unwrap();
+        let (_, section) = published.split_once(heading).unwrap();
         for domain in domains {
             let expected = format!("{:.3}", figure(&format!("{domain}{suffix}"), "model"));
             assert_eq!(rows(section, domain)[0].last(), Some(&expected), "{domain}{suffix}");
         }
     }
-    let (_, section) = readme.split_once("### Other graphs and L").unwrap();
+    let (_, section) = published.split_once("### Other graphs and L").unwrap();
     for entry in std::fs::read_dir(folder().join("curves/published-rest")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -145,12 +148,12 @@ fn tables_of_test_states() {
 
 #[test]
 fn figures_of_the_papers_preset() {
-    let readme = readme();
+    let published = page("published.md");
     let (mut found, mut most) = (0, 0.0f64);
     for graph in ["flg", "aoag"] {
         for iterations in [1, 2] {
             let name = format!("{}, L = {iterations}", graph.to_uppercase());
-            let row = &rows(&readme, &name)[0];
+            let row = &rows(&published, &name)[0];
             for (domain, cell) in DOMAINS.iter().zip(&row[1..]) {
                 let file = format!("paper/{domain}-{graph}-{iterations}.safetensors");
                 // Two are too large to be shipped.
@@ -163,13 +166,13 @@ fn figures_of_the_papers_preset() {
         }
     }
     assert_eq!(found, 22);
-    assert!(readme.contains(&format!("to {most} epochs instead of up to 100")), "{most}");
+    assert!(published.contains(&format!("to {most} epochs instead of up to 100")), "{most}");
 }
 
 /// The tables of runs whose models are not shipped, from their learning curves.
 #[test]
 fn tables_of_learning_curves() {
-    let readme = readme();
+    let published = page("published.md");
     let sections = [
         ("published", "## Training as published", 3),
         ("published-rest", "### Other graphs and L", 3),
@@ -178,7 +181,7 @@ fn tables_of_learning_curves() {
     ];
     let mut checked = 0;
     for (folder_name, heading, first) in sections {
-        let (_, section) = readme.split_once(heading).unwrap();
+        let (_, section) = published.split_once(heading).unwrap();
         for entry in std::fs::read_dir(folder().join("curves").join(folder_name)).unwrap() {
             let path = entry.unwrap().path();
             let domain = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -213,7 +216,7 @@ fn tables_of_learning_curves() {
         let figure = |epoch: &Value, name: &str| epoch[name].as_f64().unwrap();
         let loss = |epoch: &&Value| figure(epoch, "validation_loss");
         let best = epochs.iter().min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap();
-        let row = &rows(&readme, &format!("{name}: validation h / h_OCP"))[0];
+        let row = &rows(&published, &format!("{name}: validation h / h_OCP"))[0];
         let expected = format!("{:.3} ({} epochs", figure(best, "ratio"), epochs.len());
         assert!(row.last().unwrap().starts_with(&expected), "{name}: {expected}");
     }
