@@ -109,6 +109,7 @@ Examples:
   apportion plan domain.pddl problem.pddl
   apportion plan domain.pddl problem.pddl --time-limit 30m --memory-limit 4GiB
   apportion plan domain.pddl problem.pddl --time-limit 60s --anytime --gap 5%
+  cat domain.pddl problem.pddl | apportion plan -
   apportion plan output.sas --heuristic blind --json result.json --plan-file plan.txt
 
 Exit codes: 0 solved, or a plan within --gap, 11 proved unsolvable, 22 out of memory, 23 out of time,

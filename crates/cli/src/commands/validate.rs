@@ -21,7 +21,7 @@ pub(crate) struct Args {
     domain: PathBuf,
     /// The PDDL problem file
     problem: PathBuf,
-    /// The plan file: one `(action args)` per line
+    /// The plan file: one `(action args)` per line; `-` reads standard input, as for the other files
     plan: PathBuf,
     /// Write the verdict as JSON to FILE, or to standard output with `-`, instead of a sentence
     #[arg(long, value_name = "FILE", conflicts_with = "quiet")]

@@ -10,6 +10,7 @@
 //! accepted although it is probably a mistake is listed as warnings of domain and problem.
 
 mod ast;
+mod definitions;
 mod derived;
 mod domain;
 mod error;
@@ -25,6 +26,7 @@ pub use ast::{
     NumericExpression, Object, Parameter, Predicate, Problem, Term, Type, TypeId, TypeUnion,
     VariableId,
 };
+pub use definitions::{Definitions, definitions};
 pub use domain::parse_domain;
 pub use error::{PddlError, PddlErrorKind, PddlReport};
 pub use problem::parse_problem;
