@@ -30,3 +30,5 @@ def test_cargo_accepts_the_source_package(tmp_path: Path) -> None:
     models = {path.name for path in ROOT.glob("models/*.safetensors")}
     assert models and models == {path.name for path in folder.glob("models/*.safetensors")}
     assert not (folder / "python/tests").exists()
+    # The wheel that pip makes of it has the command of the server.
+    assert (folder / "packaging/wheel/scripts/apportion-mcp").exists()
