@@ -10,7 +10,7 @@ use planner::abstraction::{
     landmark_abstractions, projections_within,
 };
 use planner::partition::{
-    Ascent, AscentConfig, Canonical, CostPartitioning, Ocp, PartitionScratch, Partitioner,
+    Ascent, AscentConfig, Canonical, Choice, CostPartitioning, Ocp, PartitionScratch, Partitioner,
     Saturated, StepRule, Uniform, random_walk_states,
 };
 use planner::task::{OpId, Value, VarId};
@@ -460,9 +460,9 @@ fn make_splits(
             Box::new(move |state| Some((ocp.best_for(state)?, ocp.bounds().upper)))
         }
         Method::Canonical => {
-            let mut canonical = Canonical::new(abstractions);
+            let mut canonical = Canonical::new(abstractions, Choice::Even);
             Box::new(move |state| {
-                let found = canonical.shares_for(state)?;
+                let found = canonical.shares_for(state, &mut Budget::unlimited())?;
                 Some((CostPartitioning::from_shares(abstractions, &found.shares), found.upper))
             })
         }

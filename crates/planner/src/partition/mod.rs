@@ -33,7 +33,7 @@ use crate::work::{self, Budget, Work};
 pub use crate::abstraction::COST_SCALE;
 pub use ascent::{Ascent, AscentConfig, Start, StepRule, ValueBounds};
 pub use baselines::{Uniform, ZeroOneConfig, zero_one_partitionings};
-pub use optimal::{Canonical, CanonicalShares, Ocp, OcpConfig, OcpStatistics};
+pub use optimal::{Canonical, CanonicalShares, Choice, Ocp, OcpConfig, OcpStatistics};
 pub use portfolio::Portfolio;
 pub use saturated::{GreedyOrders, Saturated, Saturator, saturate};
 pub use walks::{Walks, random_walk_states};

@@ -21,7 +21,12 @@ pub struct Walks<'a> {
 impl<'a> Walks<'a> {
     /// Walks of some steps.
     pub fn new(task: &'a Task, abstractions: &'a Abstractions) -> Walks<'a> {
-        let rng = Xoshiro256PlusPlus::seed_from_u64(2011);
+        Walks::seeded(task, abstractions, 2011)
+    }
+
+    /// The same with other random numbers.
+    pub fn seeded(task: &'a Task, abstractions: &'a Abstractions, seed: u64) -> Walks<'a> {
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         Walks { task, abstractions, walk: RandomWalk::new(task), rng, flips: 10 }
     }
 
@@ -40,6 +45,41 @@ impl<'a> Walks<'a> {
         let is_dead_end = |state: &[Value]| self.abstractions.is_dead_end(state);
         self.walk.end(steps, is_dead_end, AtDeadEnd::BeginAgain, &mut self.rng)
     }
+
+    /// Up to `count` distinct states that are neither goals nor recognised dead ends, the initial
+    /// state first; at most four walks for each.
+    pub fn states(&mut self, count: usize) -> Vec<Vec<Value>> {
+        let mut distinct = Distinct::new(self.task, self.abstractions);
+        distinct.add(self.task.initial.clone());
+        for _ in 0..4 * count {
+            if distinct.states.len() >= count {
+                break;
+            }
+            distinct.add(self.state());
+        }
+        distinct.states
+    }
+}
+
+/// Distinct states that are neither goals nor recognised dead ends.
+struct Distinct<'a> {
+    task: &'a Task,
+    abstractions: &'a Abstractions,
+    seen: FxHashSet<Vec<Value>>,
+    states: Vec<Vec<Value>>,
+}
+
+impl<'a> Distinct<'a> {
+    fn new(task: &'a Task, abstractions: &'a Abstractions) -> Distinct<'a> {
+        Distinct { task, abstractions, seen: FxHashSet::default(), states: Vec::new() }
+    }
+
+    fn add(&mut self, state: Vec<Value>) {
+        let is_useful = !self.task.is_goal(&state) && !self.abstractions.is_dead_end(&state);
+        if is_useful && self.seen.insert(state.clone()) {
+            self.states.push(state);
+        }
+    }
 }
 
 /// Up to `count` distinct states that are neither goals nor recognised dead ends, the initial
@@ -55,22 +95,15 @@ pub fn random_walk_states(
     rng: &mut impl Rng,
 ) -> Vec<Vec<Value>> {
     let mut walk = RandomWalk::new(task);
-    let mut seen = FxHashSet::default();
-    let mut states = Vec::new();
-    let mut add = |state: Vec<Value>, states: &mut Vec<Vec<Value>>| {
-        let is_useful = !task.is_goal(&state) && !abstractions.is_dead_end(&state);
-        if is_useful && seen.insert(state.clone()) {
-            states.push(state);
-        }
-    };
-    add(task.initial.clone(), &mut states);
+    let mut distinct = Distinct::new(task, abstractions);
+    distinct.add(task.initial.clone());
     for _ in 0..4 * count {
-        if states.len() >= count {
+        if distinct.states.len() >= count {
             break;
         }
         let steps = rng.random_range(0..=longest);
         let is_dead_end = |state: &[Value]| abstractions.is_dead_end(state);
-        add(walk.end(steps, is_dead_end, AtDeadEnd::End, rng), &mut states);
+        distinct.add(walk.end(steps, is_dead_end, AtDeadEnd::End, rng));
     }
-    states
+    distinct.states
 }

@@ -15,6 +15,17 @@
 //! optimum by less than μ/2 times the costs of all classes, usually by nothing.
 //! Slots that cannot change the value receive nothing if another slot of their class can.
 //!
+//! The other choice ([`Choice::Vertex`]) is a vertex of the optimal face, as a simplex solver
+//! returns one, and always the one that gives most to components that come first: with r(s) falling
+//! from 1 to 0 over the components, the maximum of
+//!
+//! ```text
+//! F(α) = H(α) + μ · Σ_k c(k) · Σ_s α(s)·r(s)
+//! ```
+//!
+//! Nearly all its shares are 0 or 1; slots whose cost no value depends on follow the same rule.
+//! It falls short of the optimum by less than μ times the costs of all classes, usually by nothing.
+//!
 //! Path generation as in ocp.rs, but of a quadratic program, always from the same start, and until
 //! no path is missing: F lies between its value at the program's α and the program's optimum, and
 //! an α whose F is less than δ below the maximum is nearer to it than Σ c(k)·(α − α*)² ≤ 2δ/μ.
@@ -51,9 +62,19 @@ const MOST_ROUNDS: usize = 300;
 /// Slots of a label that differ by less from the cheapest join the program together with it.
 const TIE: f64 = 1e-6;
 
+/// Which of the optimal partitionings is the canonical one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// The most even one.
+    Even,
+    /// The vertex that gives most to components that come first.
+    Vertex,
+}
+
 /// Makes canonical partitionings; keeps nothing from state to state that changes a result.
 #[derive(Clone, Debug)]
 pub struct Canonical {
+    choice: Choice,
     abstractions: Arc<Abstractions>,
     classes: Rc<Classes>,
     known_networks: FlowNetworks,
@@ -85,8 +106,9 @@ impl CanonicalShares {
 
 impl Canonical {
     /// For a collection.
-    pub fn new(abstractions: &Arc<Abstractions>) -> Canonical {
+    pub fn new(abstractions: &Arc<Abstractions>, choice: Choice) -> Canonical {
         Canonical {
+            choice,
             classes: Rc::new(Classes::new(abstractions)),
             known_networks: FlowNetworks::new(abstractions.len(), MEMORY_LIMIT),
             networks: Vec::new(),
@@ -97,24 +119,25 @@ impl Canonical {
 
     /// The canonical partitioning for a state that is no dead end of any component.
     ///
-    /// `None` if the solver fails, or the bounds are too far apart when no path is missing.
-    pub fn shares_for(&mut self, state: &[Value]) -> Option<CanonicalShares> {
-        let Canonical { abstractions, classes, known_networks, networks, search } = self;
-        known_networks.of_state(abstractions, classes, state, networks, &mut Budget::unlimited());
-        let mut face = Face::new(classes, networks);
+    /// `None` if the solver fails, the budget does not suffice, or the bounds are too far apart when no path is missing.
+    pub fn shares_for(&mut self, state: &[Value], budget: &mut Budget) -> Option<CanonicalShares> {
+        let Canonical { choice, abstractions, classes, known_networks, networks, search } = self;
+        known_networks.of_state(abstractions, classes, state, networks, budget);
+        let mut face = Face::new(*choice, classes, networks);
         let mut costs = face.uniform_costs();
         face.add_paths(&costs, search);
         for rounds in 1..=MOST_ROUNDS {
             let (program, rows) = face.program();
-            let solution = program.solve(SOLVER_ACCURACY, &mut Budget::unlimited())?;
+            let solution = program.solve(SOLVER_ACCURACY, budget)?;
             costs = face.costs(&rows, &solution);
             let optimum = face.optimum(&rows, &solution);
             let upper = face.upper_bound(&rows, &solution);
             let known = face.size();
             let value = face.add_paths(&costs, search);
+            budget.spend(search.take_work());
             let is_complete = face.size() == known;
             let accuracy = if is_complete { COMPLETE_ACCURACY } else { ACCURACY };
-            let gap = optimum - (value - SOFTNESS * face.unevenness(&costs));
+            let gap = optimum - (value + SOFTNESS * face.liking(&costs));
             if gap <= accuracy * optimum.max(face.unit) {
                 let (shares, upper) = (face.shares(&costs), upper.max(value));
                 return Some(CanonicalShares { shares, value, upper, gap, rounds });
@@ -129,6 +152,7 @@ impl Canonical {
 
 /// What is known of a state's optimal face: some paths of each component, some slots of each label.
 struct Face<'a> {
+    choice: Choice,
     classes: &'a Classes,
     networks: &'a [Rc<FlowNetwork>],
     /// Programs count costs in this unit, so that the solver sees numbers near one.
@@ -146,6 +170,8 @@ struct Rows {
     columns: FxHashMap<u32, usize>,
     /// By class: the unknown share of each slot that has none of its own.
     rest: FxHashMap<u32, usize>,
+    /// By class: the only slot without an unknown of its own that may have a share, if not all may.
+    best_of_rest: FxHashMap<u32, u32>,
     /// The first of the rows of a label, one per slot of it, and the label's unknown.
     labels: FxHashMap<u32, (usize, usize)>,
     /// By component: the first of the rows of its paths, and the unknown that they bound.
@@ -153,7 +179,7 @@ struct Rows {
 }
 
 impl<'a> Face<'a> {
-    fn new(classes: &'a Classes, networks: &'a [Rc<FlowNetwork>]) -> Face<'a> {
+    fn new(choice: Choice, classes: &'a Classes, networks: &'a [Rc<FlowNetwork>]) -> Face<'a> {
         let mut live = vec![Vec::new(); classes.len()];
         for slot in networks.iter().flat_map(|network| network.slots()) {
             live[classes.class(slot) as usize].push(slot);
@@ -162,6 +188,7 @@ impl<'a> Face<'a> {
         let costs = (0..).zip(&live).filter(|(_, slots)| !slots.is_empty());
         let unit = costs.map(|(class, _)| classes.cost(class)).fold(0.0, f64::max);
         Face {
+            choice,
             classes,
             networks,
             unit: if unit > 0.0 { unit } else { 1.0 },
@@ -238,15 +265,30 @@ impl<'a> Face<'a> {
             let square = SOFTNESS * self.classes.cost(class) / self.unit;
             let mut sum = Vec::with_capacity(group.len() + 1);
             for &slot in group {
-                let column = program.add_squared(square / of_all, square);
+                let column = match self.choice {
+                    Choice::Even => program.add_squared(square / of_all, square),
+                    Choice::Vertex => program.add_nonnegative(square * self.rank(slot)),
+                };
                 rows.columns.insert(slot, column);
                 sum.push((column, 1.0));
             }
             let others = of_all - group.len() as f64;
             if others > 0.0 {
-                let column = program.add_squared(square * others / of_all, square * others);
+                let (column, count) = match self.choice {
+                    Choice::Even => {
+                        (program.add_squared(square * others / of_all, square * others), others)
+                    }
+                    Choice::Vertex => {
+                        let live = self.live[class as usize].iter().copied();
+                        let others = live.filter(|slot| !group.contains(slot));
+                        let best = others.min_by_key(|&slot| self.classes.component(slot));
+                        let best = best.expect("there are others");
+                        rows.best_of_rest.insert(class, best);
+                        (program.add_nonnegative(square * self.rank(best)), 1.0)
+                    }
+                };
                 rows.rest.insert(class, column);
-                sum.push((column, others));
+                sum.push((column, count));
             }
             program.add_inequality(sum, 1.0);
         }
@@ -284,29 +326,40 @@ impl<'a> Face<'a> {
             if !self.is_divided(class) {
                 continue;
             }
-            let rest = rows.rest.get(&class);
+            let best = rows.best_of_rest.get(&class);
+            let rest =
+                |slot: &u32| rows.rest.get(&class).filter(|_| best.is_none_or(|best| best == slot));
             let share = |slot: &u32| {
-                let column = rows.columns.get(slot).or(rest);
-                column.map(|&column| solution.x[column].max(0.0))
+                let column = rows.columns.get(slot).or_else(|| rest(slot));
+                column.map_or(0.0, |&column| solution.x[column].max(0.0))
             };
-            let total: Option<f64> = slots.iter().map(share).sum();
-            if let Some(total) = total.filter(|total| *total > 0.0) {
+            let total: f64 = slots.iter().map(share).sum();
+            if total > 0.0 {
                 let cost = self.classes.cost(class) / total;
-                for slot in slots {
-                    costs[*slot as usize] = cost * share(slot).unwrap_or(0.0);
-                }
+                slots.iter().for_each(|slot| costs[*slot as usize] = cost * share(slot));
             }
         }
         costs
     }
 
-    /// Σ_k c(k) · Σ_s (α(s) − 1/m(k))² / 2.
-    fn unevenness(&self, costs: &[f64]) -> f64 {
+    /// r(s).
+    fn rank(&self, slot: u32) -> f64 {
+        1.0 - f64::from(self.classes.component(slot)) / self.networks.len() as f64
+    }
+
+    /// What μ is a factor of in F.
+    fn liking(&self, costs: &[f64]) -> f64 {
         let of_class = |(class, slots): (u32, &Vec<u32>)| {
             let cost = self.classes.cost(class);
             let equal = 1.0 / slots.len() as f64;
-            let square = |&slot: &u32| (costs[slot as usize] / cost - equal).powi(2);
-            slots.iter().map(square).sum::<f64>() * cost / 2.0
+            let of_slot = |&slot: &u32| {
+                let share = costs[slot as usize] / cost;
+                match self.choice {
+                    Choice::Even => -(share - equal).powi(2) / 2.0,
+                    Choice::Vertex => share * self.rank(slot),
+                }
+            };
+            slots.iter().map(of_slot).sum::<f64>() * cost
         };
         let divided = (0..).zip(&self.live).filter(|(class, _)| self.is_divided(*class));
         divided.map(of_class).sum()
@@ -315,7 +368,7 @@ impl<'a> Face<'a> {
     /// F of the solution as the program sees it.
     fn optimum(&self, rows: &Rows, solution: &Solution) -> f64 {
         let value: f64 = rows.paths.iter().flatten().map(|&(_, h)| solution.x[h]).sum();
-        value * self.unit - SOFTNESS * self.unevenness(&self.costs(rows, solution))
+        value * self.unit + SOFTNESS * self.liking(&self.costs(rows, solution))
     }
 
     /// What no partitioning exceeds, from the multipliers, which are a flow.
@@ -347,13 +400,20 @@ impl<'a> Face<'a> {
         (0..).zip(most).map(|(class, most)| self.classes.cost(class) * most).sum()
     }
 
-    /// The share of each pair; equal ones for operators that do not matter.
+    /// The share of each pair; where none matters, equal ones or all for the first.
     fn shares(&self, costs: &[f64]) -> Vec<f64> {
         let share = |&slot: &u32| {
             let class = self.classes.class(slot);
             let (live, cost) = (&self.live[class as usize], self.classes.cost(class));
             if live.is_empty() {
-                return 1.0 / self.classes.slots(class).len() as f64;
+                let slots = self.classes.slots(class);
+                return match self.choice {
+                    Choice::Even => 1.0 / slots.len() as f64,
+                    Choice::Vertex => {
+                        let first = slots.iter().min_by_key(|&&slot| self.classes.component(slot));
+                        f64::from(u8::from(first == Some(&slot)))
+                    }
+                };
             }
             if cost > 0.0 {
                 return costs[slot as usize] / cost;
