@@ -7,7 +7,37 @@ use planner::search::{self, Limits, Outcome};
 use planner::task::FactMeaning;
 use train::dataset::tasks::Job;
 use train::dataset::tasks::load_tasks;
-use train::generate::{Domain, GenerateError, generate};
+use train::generate::{Domain, GenerateError, Grids, Problem, Split};
+
+/// Tasks with the usual grids.
+fn generate(
+    domain: Domain,
+    sizes: std::ops::RangeInclusive<usize>,
+    count: usize,
+    seed: u64,
+) -> Result<Vec<Problem>, GenerateError> {
+    train::generate::generate(domain, &Split { sizes, count, grids: Grids::default() }, seed)
+}
+
+#[test]
+fn grids_are_whole_and_their_goals_as_dense_as_asked_for() {
+    let count = |text: &str, what: &str| text.matches(what).count();
+    for (goals, side) in [(100, 4), (50, 4), (25, 6)] {
+        let grids = Grids { goals: Some(goals), whole: true };
+        let split = Split { sizes: side..=side, count: 12, grids };
+        for task in train::generate::generate(Domain::Visitall, &split, 3).unwrap() {
+            let (init, goal) = task.text.split_once("(:goal").unwrap();
+            assert_eq!(count(goal, "(visited "), side * side * goals / 100);
+            assert_eq!(count(init, "(connected "), 4 * side * (side - 1));
+        }
+    }
+    // A grid of side 2 has four places to begin in, so larger ones take the place of a fifth.
+    let grids = Grids { goals: Some(100), whole: true };
+    let split = Split { sizes: 2..=7, count: 35, grids };
+    let tasks = train::generate::generate(Domain::Visitall, &split, 1).unwrap();
+    assert_eq!(tasks.iter().filter(|task| task.name.starts_with("visitall-02")).count(), 4);
+    assert!(tasks.iter().all(|task| count(&task.text, "(visited ") > 3));
+}
 
 #[test]
 fn the_same_seed_gives_the_same_tasks_and_another_seed_others() {
@@ -22,7 +52,7 @@ fn the_same_seed_gives_the_same_tasks_and_another_seed_others() {
 fn no_two_tasks_of_the_papers_splits_are_alike() {
     for domain in Domain::ALL {
         for (_, split) in domain.paper_splits() {
-            let tasks = generate(domain, split.sizes, split.count, 1).unwrap();
+            let tasks = train::generate::generate(domain, &split, 1).unwrap();
             let bodies: HashSet<&str> =
                 tasks.iter().map(|task| task.text.split_once("(:objects").unwrap().1).collect();
             assert_eq!(bodies.len(), split.count, "{domain}");

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use train::generate::{Domain, Problem, generate};
+use clap::builder::RangedU64ValueParser as AtLeast;
+use train::generate::{Domain, Grids, Problem, Split, generate};
 
 use crate::run::console::say;
 use crate::run::exit::{Exit, Failure};
@@ -25,6 +26,13 @@ pub(crate) struct Args {
     /// How many tasks
     #[arg(long, default_value_t = 10, conflicts_with = "paper")]
     count: usize,
+    /// The share of places to visit, in percent (visitall) [default: 100 in every other task, 40 to
+    /// 70 in the others]
+    #[arg(long, value_name = "PERCENT", value_parser = AtLeast::<usize>::new().range(1..=100), conflicts_with = "paper")]
+    goals: Option<usize>,
+    /// Only square grids without holes (visitall)
+    #[arg(long, conflicts_with = "paper")]
+    whole_grids: bool,
     /// The seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -46,18 +54,19 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   apportion generate blocks --size 4-9 --count 27 --seed 1 -o tasks/blocks
+  apportion generate visitall --size 2-7 --count 35 --goals 100 --whole-grids -o tasks/visitall
   apportion generate --paper tasks";
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let made = |domain, sizes, count, seed| {
-        generate(domain, sizes, count, seed).map_err(|error| Failure::new(Exit::CommandLine, error))
+    let made = |domain, split: &Split, seed| {
+        generate(domain, split, seed).map_err(|error| Failure::new(Exit::CommandLine, error))
     };
     if let Some(folder) = &args.paper {
         for domain in Domain::ALL {
             for (name, split) in domain.paper_splits() {
                 // Another seed for validation, or its tasks would extend those of training.
                 let seed = args.seed.wrapping_add(u64::from(name == "validation") << 32);
-                let problems = made(domain, split.sizes, split.count, seed)?;
+                let problems = made(domain, &split, seed)?;
                 write(domain, &problems, &folder.join(domain.name()).join(name))?;
             }
         }
@@ -67,7 +76,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         unreachable!("the command line requires them");
     };
     let domain: Domain = name.parse().map_err(|error| Failure::new(Exit::CommandLine, error))?;
-    let problems = made(domain, size, args.count, args.seed)?;
+    let grids = Grids { goals: args.goals, whole: args.whole_grids };
+    if domain != Domain::Visitall && grids != Grids::default() {
+        let message = format!("--goals and --whole-grids are for visitall, not for {domain}");
+        return Err(Failure::new(Exit::CommandLine, message));
+    }
+    let problems = made(domain, &Split { sizes: size, count: args.count, grids }, args.seed)?;
     write(domain, &problems, &folder)?;
     Ok(Exit::Success.into())
 }

@@ -60,6 +60,18 @@ pub struct Split {
     pub sizes: RangeInclusive<usize>,
     /// The number of tasks.
     pub count: usize,
+    /// What grids of visitall are like.
+    pub grids: Grids,
+}
+
+/// What grids of visitall are like; other domains do not ask.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Grids {
+    /// The share of places that must be visited, in percent; all of them in every other layout and
+    /// 40 to 70 in the others unless given.
+    pub goals: Option<usize>,
+    /// Only square grids without holes, as the IPC's are.
+    pub whole: bool,
 }
 
 /// Why no tasks were generated.
@@ -141,9 +153,9 @@ impl Domain {
             Domain::Spanner => (2..=9, 40, 10, 5),
             Domain::Visitall => (2..=7, 35, 8, 6),
         };
-        let validation =
-            Split { sizes: validation_size..=validation_size, count: validation_count };
-        [("train", Split { sizes, count }), ("validation", validation)]
+        let split = |sizes, count| Split { sizes, count, grids: Grids::default() };
+        let validation = split(validation_size..=validation_size, validation_count);
+        [("train", split(sizes, count)), ("validation", validation)]
     }
 
     fn least_size(self) -> usize {
@@ -153,14 +165,14 @@ impl Domain {
         }
     }
 
-    fn facts(self, size: usize, layout: usize, random: &mut Random) -> Facts {
+    fn facts(self, size: usize, layout: usize, grids: Grids, random: &mut Random) -> Facts {
         match self {
             Domain::Blocks => blocks::facts(size, layout, random),
             Domain::Ferry => ferry::facts(size, layout, random),
             Domain::Logistics => logistics::facts(size, layout, random),
             Domain::Miconic => miconic::facts(size, layout, random),
             Domain::Spanner => spanner::facts(size, layout, random),
-            Domain::Visitall => visitall::facts(size, layout, random),
+            Domain::Visitall => visitall::facts(size, layout, grids, random),
         }
     }
 
@@ -225,15 +237,10 @@ impl Facts {
     }
 }
 
-/// Generates `count` different tasks with the given sizes in turn.
-pub fn generate(
-    domain: Domain,
-    sizes: RangeInclusive<usize>,
-    count: usize,
-    seed: u64,
-) -> Result<Vec<Problem>, GenerateError> {
+/// Generates different tasks with the sizes of a split in turn; a size that has run out is left out.
+pub fn generate(domain: Domain, split: &Split, seed: u64) -> Result<Vec<Problem>, GenerateError> {
     const ATTEMPTS: usize = 1000;
-    let (first, last) = (*sizes.start(), *sizes.end().max(sizes.start()));
+    let (first, last) = (*split.sizes.start(), *split.sizes.end().max(split.sizes.start()));
     if first < domain.least_size() {
         return Err(GenerateError::SizeTooSmall {
             domain,
@@ -243,16 +250,24 @@ pub fn generate(
     }
     let mut random = Random::seed_from_u64(seed ^ (domain as u64) << 56);
     let mut seen = FxHashSet::default();
-    let mut problems = Vec::with_capacity(count);
-    for index in 0..count {
-        let size = first + index % (last - first + 1);
-        let layout = index % (last - first + 1) + index / (last - first + 1);
-        let body = (0..ATTEMPTS)
-            .map(|attempt| domain.facts(size, layout + attempt / 10, &mut random))
-            .filter(|facts| !facts.is_solved())
-            .map(|facts| facts.body())
-            .find(|body| !seen.contains(body))
-            .ok_or(GenerateError::TooFewTasks { domain, size, count })?;
+    let mut problems = Vec::with_capacity(split.count);
+    let of_all = last - first + 1;
+    for index in 0..split.count {
+        let layout = index % of_all + index / of_all;
+        let mut new_body = |size: usize| {
+            (0..ATTEMPTS)
+                .map(|attempt| domain.facts(size, layout + attempt / 10, split.grids, &mut random))
+                .filter(|facts| !facts.is_solved())
+                .map(|facts| facts.body())
+                .find(|body| !seen.contains(body))
+        };
+        let turn = (0..of_all).map(|i| first + (index + i) % of_all);
+        let found = turn.into_iter().find_map(|size| Some((size, new_body(size)?)));
+        let (size, body) = found.ok_or(GenerateError::TooFewTasks {
+            domain,
+            size: first + index % of_all,
+            count: split.count,
+        })?;
         let name = format!("{}-{size:02}-{index:03}", domain.name());
         let header = format!("(define (problem {name})\n  (:domain {})\n", domain.pddl_name());
         problems.push(Problem { name, text: header + &body });

@@ -1,16 +1,17 @@
 //! A robot on a grid that must visit all or about half of the places.
-//! The IPC's grids are square and complete; every fourth layout is a rectangle with holes.
+//! The IPC's grids are square and complete; unless asked for such grids, every fourth layout is a
+//! rectangle with holes.
 //! Solvable: the grid is connected in both directions.
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-use super::{Facts, Random};
+use super::{Facts, Grids, Random};
 
 type Place = (usize, usize);
 
-pub(super) fn facts(side: usize, layout: usize, random: &mut Random) -> Facts {
-    let irregular = layout % 4 == 3;
+pub(super) fn facts(side: usize, layout: usize, grids: Grids, random: &mut Random) -> Facts {
+    let irregular = layout % 4 == 3 && !grids.whole;
     let height =
         if irregular { (side + random.random_range(0..=2)).saturating_sub(1).max(2) } else { side };
     let mut places: Vec<Place> = (0..side).flat_map(|x| (0..height).map(move |y| (x, y))).collect();
@@ -29,9 +30,10 @@ pub(super) fn facts(side: usize, layout: usize, random: &mut Random) -> Facts {
         _ => places[places.len() / 2],
     };
     let mut wanted = places.clone();
-    if !layout.is_multiple_of(2) {
+    if !grids.goals.map_or(layout.is_multiple_of(2), |percent| percent == 100) {
         wanted.shuffle(random);
-        wanted.truncate(places.len() * random.random_range(40..=70) / 100);
+        let percent = grids.goals.unwrap_or_else(|| random.random_range(40..=70));
+        wanted.truncate(places.len() * percent / 100);
         if wanted.is_empty() || wanted == [start] {
             wanted = places.clone();
         }
