@@ -4,6 +4,7 @@ Usage: python3 fuzz/seeds.py PROGRAM   (target/release/apportion)
 """
 
 import gzip
+import json
 import pathlib
 import struct
 import subprocess
@@ -34,13 +35,12 @@ def number(data, at):
     return at + 1
 
 
-def blocks(data):
-    """What the blocks of a file of samples hold."""
-    at = 12
-    while at < len(data):
-        (length,) = struct.unpack_from("<I", data, at)
-        yield data[at + 4:at + 4 + length]
-        at += 4 + length + 8
+def samples_seed(data):
+    """The header of a file of samples with a word for its checksum, and its tensors."""
+    (length,) = struct.unpack_from("<Q", data)
+    header = json.loads(data[8:8 + length])
+    header["__metadata__"]["checksum"] = "the checksum is"
+    return json.dumps(header).encode() + b"\x0c" + data[8 + length:]
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -54,10 +54,10 @@ with tempfile.TemporaryDirectory() as folder:
             run("translate", domain, problem, "-o", folder / "task.sas", "--quiet")
             seed("sas", name, (folder / "task.sas").read_bytes())
             samples = folder / f"{name}.samples"
-            for labels in ["ocp", "none"]:
+            for labels in ["vertex", "none"]:
                 samples.unlink(missing_ok=True)
                 run("sample", problem, "--per-task", "3", "--labels", labels, "-o", samples)
-                seed("samples", f"{name}-{labels}", b"\x0c".join(blocks(samples.read_bytes())))
+                seed("samples", f"{name}-{labels}", samples_seed(samples.read_bytes()))
     for index, task in enumerate(TASKS):
         file = HERE / "tasks" / f"{task}.sas"
         seed("sas", task, file.read_bytes())

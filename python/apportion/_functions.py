@@ -227,7 +227,8 @@ def sample(
     states: str = "walk",
     per_task: int = 500,
     labels: str = "ocp",
-    time_limit: Time | None = None,
+    work: Time | None = None,
+    at_least: int = 60,
     memory_limit: Memory | None = None,
     seed: int = 1,
     options: Sequence[str] = (),
@@ -235,7 +236,8 @@ def sample(
     """Samples states of tasks into a file, with optimal partitionings as labels.
 
     ``problems`` are files or folders of them; ``states`` is ``"walk"``, ``"search"`` or ``"both"``,
-    ``labels`` is ``"ocp"``, ``"canonical"`` or ``"none"``. ``time_limit`` is that of each task.
+    ``labels`` is ``"ocp"``, ``"canonical"``, ``"vertex"`` or ``"none"``. ``work`` bounds that of a task, in
+    the time that it takes about; ``at_least`` states are labelled even if that is more.
     """
     samples = Path(output)
     if isinstance(problems, (str, os.PathLike)):
@@ -244,7 +246,9 @@ def sample(
     with _Files(domain=domain, **named) as files:
         how = [f"--domain={files.paths[0]}", f"--output={samples}", f"--states={states}"]
         how += ["--per-task", str(per_task), f"--labels={labels}", "--seed", str(seed)]
-        how += _limits(time_limit, memory_limit)
+        how += ["--at-least", str(at_least), *_limits(None, memory_limit)]
+        if (seconds := _seconds(work)) is not None:
+            how += ["--work", f"{max(seconds, 1e-6):.6f}s"]
         ended = run_program(["sample", *how, *options], files.paths[1:])
         if ended.exit_code != 0:
             raise files.error(ended)

@@ -16,7 +16,7 @@ use planner::translate::{TranslateOptions, translate};
 use train::dataset::SampledState;
 use train::dataset::config::{Labels, SampleConfig, StateSource};
 use train::dataset::tasks::{Job, abstractions};
-use train::generate::{Domain, generate};
+use train::generate::{Domain, Grids, Split, generate};
 use train::sample::sample_task;
 
 /// The size of each domain's tasks: in the middle of the paper's training sizes, and the largest
@@ -45,7 +45,15 @@ fn main() {
 
 fn config(labels: Labels) -> SampleConfig {
     let states = StateSource::Walk;
-    SampleConfig { states, per_task: STATES, labels, pattern_size: 2, time_limit_s: 1e6, seed: 1 }
+    SampleConfig {
+        states,
+        per_task: STATES,
+        labels,
+        pattern_size: 2,
+        work_s: 1e6,
+        at_least: 0,
+        seed: 1,
+    }
 }
 
 /// Labels states in their order.
@@ -59,7 +67,9 @@ fn label(job: &mut Job, labels: Labels, states: &[Vec<Value>]) -> (Vec<SampledSt
 fn measure(domain: Domain, size: usize) {
     let parsed = pddl::parse_domain(Source::new("domain", domain.pddl().as_bytes()));
     let parsed = parsed.expect("the domain is valid");
-    let problems = generate(domain, size..=size, 2, 1).expect("there are so many tasks");
+    let problems =
+        generate(domain, &Split { sizes: size..=size, count: 2, grids: Grids::default() }, 1)
+            .expect("there are so many tasks");
     let (mut count, mut seconds, mut apart) = (0, [0.0; 2], [0.0; 2]);
     for problem in problems {
         let source = Source::new(&problem.name, problem.text.as_bytes());

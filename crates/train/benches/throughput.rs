@@ -21,7 +21,7 @@ use planner::translate::{TranslateOptions, translate};
 use rand::SeedableRng;
 use train::dataset::config::{Labels, SampleConfig, StateSource};
 use train::dataset::tasks::{Job, abstractions};
-use train::generate::{Domain, Random, generate};
+use train::generate::{Domain, Grids, Random, Split, generate};
 use train::sample::sample_task;
 use train::training::config::TrainConfig;
 
@@ -58,10 +58,13 @@ fn measure(domain: Domain, size: usize) {
         per_task: 8,
         labels: Labels::None,
         pattern_size: 2,
-        time_limit_s: 60.0,
+        work_s: 60.0,
+        at_least: 0,
         seed: 1,
     };
-    let problems = generate(domain, size..=size, 4, 1).expect("there are so many tasks");
+    let problems =
+        generate(domain, &Split { sizes: size..=size, count: 4, grids: Grids::default() }, 1)
+            .expect("there are so many tasks");
     let mut config = TrainConfig::paper();
     let mut builder = VocabularyBuilder::new(config.graph, config.iterations);
     let mut tasks = Vec::new();

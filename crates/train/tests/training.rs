@@ -18,10 +18,10 @@ use planner::task::Value;
 use rand::SeedableRng;
 use train::dataset::config::{Labels, SampleConfig, StateSource};
 use train::dataset::tasks::{TaskStates, load_samples, load_states, load_tasks};
-use train::dataset::{Dataset, Header, Writer};
+use train::dataset::{Dataset, Header, Parts};
 use train::generate::Random;
 use train::judge::{Judgement, judge, leave_out_seen};
-use train::sample::{sample, solver};
+use train::sample::{Division, sample, sample_task, solver};
 use train::training::config::TrainConfig;
 use train::training::{EpochMetrics, Event, Inputs, Origin, TrainError, train};
 
@@ -56,7 +56,8 @@ fn sampled(folder: &Path, name: &str, balls: &[usize], states: StateSource) -> P
         per_task: 12,
         labels: Labels::Ocp,
         pattern_size: 2,
-        time_limit_s: 60.0,
+        work_s: 60.0,
+        at_least: 0,
         seed: 3,
     };
     let header = Header {
@@ -66,10 +67,11 @@ fn sampled(folder: &Path, name: &str, balls: &[usize], states: StateSource) -> P
         solver: solver(Labels::Ocp),
     };
     let path = folder.join(format!("{name}.samples"));
-    let (mut writer, done) = Writer::open(&path, &header).unwrap();
-    assert!(done.is_empty());
+    let names = set.jobs.iter().map(|job| job.name.clone()).collect();
+    let parts = Parts::open(&path, &header, names).unwrap();
     let never = AtomicBool::new(false);
-    assert!(sample(&set.jobs, &config, &mut writer, &never, &|_| {}).unwrap());
+    assert!(sample(&set.jobs, &config, &parts, Division::WHOLE, &never, &|_| {}).unwrap());
+    assert!(parts.join().unwrap());
     path
 }
 
@@ -145,20 +147,49 @@ fn labels_are_optimal_partitionings_that_give_out_everything() {
 }
 
 #[test]
-fn sampling_again_gives_the_same_file_and_continues_one_that_was_cut_off() {
-    let (one, other) = (samples(), samples());
-    let bytes = std::fs::read(&one.training[0]).unwrap();
-    assert_eq!(bytes, std::fs::read(&other.training[0]).unwrap());
-    std::fs::write(&one.training[0], &bytes[..bytes.len() * 2 / 3]).unwrap();
-    assert!(Dataset::load(&one.training[0]).is_err());
-    let whole = Dataset::load(&other.training[0]).unwrap();
-    let (mut writer, done) = Writer::open(&one.training[0], &whole.header).unwrap();
-    let mut set = load_tasks(None, &[one.folder.path().join("train")]).unwrap();
-    set.jobs.retain(|job| !done.contains(&job.name));
-    assert!(!set.jobs.is_empty() && !done.is_empty());
+fn sampling_gives_the_same_file_however_it_is_divided() {
+    let samples = samples();
+    let bytes = std::fs::read(&samples.training[0]).unwrap();
+    let header = Dataset::load(&samples.training[0]).unwrap().header;
+    let set = load_tasks(None, &[samples.folder.path().join("train")]).unwrap();
+    let path = samples.folder.path().join("divided.samples");
+    let open = || {
+        let names = set.jobs.iter().map(|job| job.name.clone()).collect();
+        Parts::open(&path, &header, names).unwrap()
+    };
     let never = AtomicBool::new(false);
-    assert!(sample(&set.jobs, &whole.header.config, &mut writer, &never, &|_| {}).unwrap());
-    assert_eq!(bytes, std::fs::read(&one.training[0]).unwrap());
+    let part = |division| {
+        assert!(sample(&set.jobs, &header.config, &open(), division, &never, &|_| {}).unwrap());
+    };
+    part(Division { remainder: 1, divisor: 3 });
+    assert!(!open().join().unwrap());
+    let left = open().left();
+    assert!(!left.contains(&1) && left.contains(&0) && left.contains(&2), "{left:?}");
+    let stop = AtomicBool::new(true);
+    let stopped = sample(&set.jobs, &header.config, &open(), Division::WHOLE, &stop, &|_| {});
+    assert!(!stopped.unwrap());
+    assert_eq!(open().left(), left);
+    part(Division::WHOLE);
+    assert!(open().join().unwrap());
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}
+
+/// Work bounds the labels of a task from above, a number from below, whatever the machine.
+#[test]
+fn a_task_has_as_many_labels_as_asked_for_even_without_work() {
+    let folder = tempfile::tempdir().unwrap();
+    gripper(&folder.path().join("tasks"), &[3]);
+    let set = load_tasks(None, &[folder.path().join("tasks")]).unwrap();
+    let states = |work_s, at_least| {
+        let config = SampleConfig { per_task: 40, work_s, at_least, ..SampleConfig::default() };
+        sample_task(&set.jobs[0], &config, &AtomicBool::new(false)).states.len()
+    };
+    assert_eq!(states(0.0, 7), 7);
+    assert_eq!(states(0.0, 0), 0);
+    let all = states(1800.0, 0);
+    assert!(all > 10, "{all}");
+    let some = (1..100).map(|i| states(1e-4 * f64::from(i), 0)).find(|&n| n > 1 && n < all);
+    assert!(some.is_some());
 }
 
 #[test]
@@ -235,12 +266,15 @@ fn canonical_labels_do_not_depend_on_order_or_on_other_states() {
     header.config.labels = Labels::Canonical;
     let mut label = |backwards: bool| {
         let path = samples.folder.path().join(format!("canonical-{backwards}.samples"));
-        let (mut writer, _) = Writer::open(&path, &header).unwrap();
+        let names = set.jobs.iter().map(|job| job.name.clone()).collect();
+        let parts = Parts::open(&path, &header, names).unwrap();
         for job in &mut set.jobs {
             job.states.as_mut().unwrap().reverse();
         }
         let never = AtomicBool::new(false);
-        assert!(sample(&set.jobs, &header.config, &mut writer, &never, &|_| {}).unwrap());
+        let all = Division::WHOLE;
+        assert!(sample(&set.jobs, &header.config, &parts, all, &never, &|_| {}).unwrap());
+        assert!(parts.join().unwrap());
         let mut dataset = Dataset::load(&path).unwrap();
         if backwards {
             dataset.tasks.iter_mut().for_each(|task| task.states.reverse());

@@ -9,6 +9,7 @@
 //! that do not fit each other.
 //! Whether it fits a task is a separate question: [`Model::check_task`].
 
+pub mod file;
 mod shipped;
 mod signature;
 
@@ -17,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planner::task::Task;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::network::{ConfigError, NetworkConfig, Weights};
+use crate::network::{ConfigError, NetworkConfig, Tensor, Weights};
 use crate::wl::Vocabulary;
 
 pub use shipped::shipped_model;
@@ -205,22 +206,12 @@ impl Model {
             ("provenance".to_string(), json("provenance", &self.provenance)?),
             ("validation".to_string(), json("validation", &self.validation)?),
         ]);
-        let stored: Vec<(Dtype, Vec<u8>)> = self
-            .weights
-            .layout
-            .named
-            .iter()
-            .map(|(.., t)| to_le_bytes(&self.weights[*t]))
-            .collect();
-        let mut views = Vec::new();
-        for ((name, shape, _), (dtype, bytes)) in self.weights.layout.named.iter().zip(&stored) {
-            let view = TensorView::new(*dtype, shape.clone(), bytes)
-                .map_err(|error| ModelError::Damaged(error.to_string()))?;
-            views.push((name.clone(), view));
-        }
-        let bytes = safetensors::serialize(views, Some(metadata))
-            .map_err(|error| ModelError::Damaged(error.to_string()))?;
-        canonical_header(bytes)
+        let tensor = |(name, shape, place): &(String, Vec<usize>, Tensor)| {
+            let (dtype, bytes) = to_le_bytes(&self.weights[*place]);
+            file::Tensor { name: name.clone(), dtype, shape: shape.clone(), bytes }
+        };
+        let tensors: Vec<_> = self.weights.layout.named.iter().map(tensor).collect();
+        file::to_bytes(&tensors, &metadata).map_err(damaged)
     }
 
     /// Whether the model is of the task's domain.
@@ -305,21 +296,4 @@ fn to_le_bytes(numbers: &[f32]) -> (Dtype, Vec<u8>) {
         true => (Dtype::BF16, numbers.iter().flat_map(upper).collect()),
         false => (Dtype::F32, numbers.iter().flat_map(|x| x.to_le_bytes()).collect()),
     }
-}
-
-/// Sorts the keys of the header's JSON, which the library writes in the order of a hash map.
-fn canonical_header(bytes: Vec<u8>) -> Result<Vec<u8>, ModelError> {
-    let damaged = |reason: &str| ModelError::Damaged(reason.to_string());
-    let length = bytes.first_chunk().ok_or(damaged("no header"))?;
-    let length = u64::from_le_bytes(*length) as usize;
-    let (header, data) =
-        bytes[8..].split_at_checked(length).ok_or(damaged("the header is cut off"))?;
-    let header: BTreeMap<String, serde_json::Value> =
-        serde_json::from_slice(header).map_err(|error| damaged(&error.to_string()))?;
-    let mut header = serde_json::to_vec(&header).map_err(|error| damaged(&error.to_string()))?;
-    header.resize(header.len().next_multiple_of(8), b' ');
-    let mut canonical = (header.len() as u64).to_le_bytes().to_vec();
-    canonical.extend_from_slice(&header);
-    canonical.extend_from_slice(data);
-    Ok(canonical)
 }

@@ -24,6 +24,9 @@ pub enum Labels {
     Ocp,
     /// The most even optimal partitioning, a function of the state, and its value.
     Canonical,
+    /// A vertex of the optimal partitionings, as a simplex solver returns one (the paper), and its
+    /// value; a function of the state as well.
+    Vertex,
 }
 
 /// How tasks are sampled.
@@ -38,8 +41,10 @@ pub struct SampleConfig {
     /// The most variables of a pattern.
     #[serde(default = "pairs", skip_serializing_if = "is_pairs")]
     pub pattern_size: usize,
-    /// Seconds a task at most.
-    pub time_limit_s: f64,
+    /// Seconds of work a task, as [`planner::work`] counts it.
+    pub work_s: f64,
+    /// So many states of a task are labelled even if that is more work.
+    pub at_least: usize,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -58,9 +63,10 @@ impl Default for SampleConfig {
         SampleConfig {
             states: StateSource::Walk,
             per_task: 500,
-            labels: Labels::Ocp,
+            labels: Labels::Vertex,
             pattern_size: pairs(),
-            time_limit_s: 1800.0,
+            work_s: 1800.0,
+            at_least: 60,
             seed: 0,
         }
     }

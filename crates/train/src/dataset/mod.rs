@@ -1,14 +1,14 @@
-//! The file of sampled states: compact, versioned, checked, and extendable task by task.
+//! The file of sampled states: arrays that other programs can read, versioned and checked.
 //!
-//! [`mod@format`] is its bytes, [`config`] how its states were sampled, [`tasks`] makes the tasks of a file again.
-//! A file whose last block is cut off, as a kill leaves it, can be continued.
+//! [`mod@format`] is its bytes, [`config`] how its states were sampled, [`tasks`] makes the tasks of a
+//! file again.
+//! While it is being made, each task has a file of its own ([`Parts`]), so that a run can be stopped
+//! and continued, or divided among processes, and the file is the same.
 
 pub mod config;
 pub mod format;
 pub mod tasks;
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use planner::fnv::fnv;
@@ -18,11 +18,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use config::SampleConfig;
-use format::{Reader, push_block};
+use format::Defect;
 
-const MAGIC: &[u8; 8] = b"APSAMPLE";
-/// The version of the format that this code writes, and the only one that it reads.
-pub const VERSION: u32 = 1;
+pub use format::VERSION;
 
 /// What all tasks of a file have in common.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -92,19 +90,15 @@ pub enum DatasetError {
         /// The file.
         path: PathBuf,
         /// Its version.
-        found: u32,
+        found: String,
     },
     /// Bytes are missing or wrong.
-    #[error(
-        "{path} is damaged: {reason} in block {block}; run `apportion sample` again to complete it"
-    )]
+    #[error("{path} is damaged: {reason}; remove it and run `apportion sample` again")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The block, from 0.
-        block: usize,
         /// What is wrong.
-        reason: &'static str,
+        reason: String,
     },
     /// The file was begun with other settings.
     #[error("{0} was begun with other settings; choose another file or remove it")]
@@ -116,60 +110,108 @@ pub enum DatasetError {
 pub struct Dataset {
     /// What all tasks have in common.
     pub header: Header,
-    /// The tasks, sorted by name.
+    /// The tasks, in the order of the files that they come from.
     pub tasks: Vec<SampledTask>,
 }
 
 impl Dataset {
-    /// Reads a complete file.
+    /// Reads a file.
     pub fn load(path: &Path) -> Result<Dataset, DatasetError> {
-        let (dataset, used, length) = read(path)?;
-        if used < length {
-            let block = dataset.tasks.len() + 1;
-            let reason = "the end is missing or a checksum is wrong";
-            return Err(DatasetError::Damaged { path: path.to_owned(), block, reason });
-        }
-        Ok(dataset)
+        let bytes = std::fs::read(path).map_err(|source| io(path, source))?;
+        let (header, tasks) = format::from_bytes(&bytes).map_err(|defect| match defect {
+            Defect::Foreign => DatasetError::Foreign(path.to_owned()),
+            Defect::Version(found) => DatasetError::Version { path: path.to_owned(), found },
+            Defect::Damaged(reason) => DatasetError::Damaged { path: path.to_owned(), reason },
+        })?;
+        Ok(Dataset { header, tasks })
+    }
+
+    /// Writes a file, which takes the place of an older one when it is complete.
+    pub fn save(&self, path: &Path) -> Result<(), DatasetError> {
+        save(path, &self.header, &self.tasks)
     }
 }
 
-/// Appends tasks to a file.
-pub struct Writer {
-    file: File,
-    path: PathBuf,
+fn save(path: &Path, header: &Header, tasks: &[SampledTask]) -> Result<(), DatasetError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let new = PathBuf::from(name);
+    let written = std::fs::write(&new, format::to_bytes(header, tasks))
+        .and_then(|()| std::fs::rename(&new, path));
+    written.map_err(|source| {
+        let _ = std::fs::remove_file(&new);
+        io(path, source)
+    })
 }
 
-impl Writer {
-    /// Starts a file, or continues one that was begun with the same header; returns the names of
-    /// the tasks that are already in it.
-    pub fn open(path: &Path, header: &Header) -> Result<(Writer, Vec<String>), DatasetError> {
-        let io = |source| DatasetError::Io { path: path.to_owned(), source };
-        let mut done = Vec::new();
-        if path.exists() && std::fs::metadata(path).map_err(io)?.len() > 0 {
-            let (dataset, used, _) = read(path)?;
-            if dataset.header != *header {
-                return Err(DatasetError::OtherSettings(path.to_owned()));
+fn io(path: &Path, source: std::io::Error) -> DatasetError {
+    DatasetError::Io { path: path.to_owned(), source }
+}
+
+/// A file that is being made: a folder beside it, `FILE.parts`, with a file of samples for each task
+/// that is done.
+pub struct Parts {
+    file: PathBuf,
+    folder: PathBuf,
+    header: Header,
+    /// The names of all tasks; their places here are their numbers.
+    names: Vec<String>,
+    /// Whether the file is there.
+    is_whole: bool,
+}
+
+impl Parts {
+    /// Begins a file of these tasks, or goes on with it; refuses one that has other settings or
+    /// other tasks.
+    pub fn open(file: &Path, header: &Header, names: Vec<String>) -> Result<Parts, DatasetError> {
+        let mut folder = file.as_os_str().to_owned();
+        folder.push(".parts");
+        let (file, folder, header) = (file.to_owned(), PathBuf::from(folder), header.clone());
+        let mut parts = Parts { file, folder, header, names, is_whole: false };
+        if parts.file.exists() {
+            let Dataset { header, tasks } = Dataset::load(&parts.file)?;
+            let names = tasks.iter().map(|task| &task.name);
+            if header != parts.header || !names.eq(&parts.names) {
+                return Err(DatasetError::OtherSettings(parts.file));
             }
-            done.extend(dataset.tasks.into_iter().map(|task| task.name));
-            let file = OpenOptions::new().write(true).open(path).map_err(io)?;
-            file.set_len(used as u64).map_err(io)?;
-        } else {
-            let mut bytes = MAGIC.to_vec();
-            bytes.extend(VERSION.to_le_bytes());
-            let json = serde_json::to_vec(header).expect("texts and numbers only");
-            push_block(&mut bytes, &json);
-            std::fs::write(path, bytes).map_err(io)?;
+            parts.is_whole = true;
         }
-        let file = OpenOptions::new().append(true).open(path).map_err(io)?;
-        Ok((Writer { file, path: path.to_owned() }, done))
+        Ok(parts)
     }
 
-    /// Appends a task.
-    pub fn append(&mut self, task: &SampledTask) -> Result<(), DatasetError> {
-        let mut bytes = Vec::new();
-        push_block(&mut bytes, &task.to_bytes());
-        let written = self.file.write_all(&bytes).and_then(|()| self.file.flush());
-        written.map_err(|source| DatasetError::Io { path: self.path.clone(), source })
+    fn path(&self, number: usize) -> PathBuf {
+        self.folder.join(number.to_string())
+    }
+
+    /// The numbers of the tasks that are not done.
+    pub fn left(&self) -> Vec<usize> {
+        let is_done = |number: usize| self.is_whole || self.path(number).exists();
+        (0..self.names.len()).filter(|&number| !is_done(number)).collect()
+    }
+
+    /// Keeps a task that is done.
+    pub fn add(&self, number: usize, task: &SampledTask) -> Result<(), DatasetError> {
+        std::fs::create_dir_all(&self.folder).map_err(|source| io(&self.folder, source))?;
+        save(&self.path(number), &self.header, std::slice::from_ref(task))
+    }
+
+    /// Puts the file together and removes the folder, if all tasks are done; whether they are.
+    pub fn join(self) -> Result<bool, DatasetError> {
+        if self.is_whole || !self.left().is_empty() {
+            return Ok(self.is_whole);
+        }
+        let mut tasks = Vec::with_capacity(self.names.len());
+        for (number, name) in self.names.iter().enumerate() {
+            let path = self.path(number);
+            let part = Dataset::load(&path)?;
+            if part.header != self.header || !part.tasks.iter().map(|task| &task.name).eq([name]) {
+                return Err(DatasetError::OtherSettings(path));
+            }
+            tasks.extend(part.tasks);
+        }
+        save(&self.file, &self.header, &tasks)?;
+        std::fs::remove_dir_all(&self.folder).map_err(|source| io(&self.folder, source))?;
+        Ok(true)
     }
 }
 
@@ -190,32 +232,6 @@ pub fn state_hashes<'a>(task: &Task, states: impl IntoIterator<Item = &'a [Value
     states.into_iter().map(hash).collect()
 }
 
-/// Reads as many whole blocks as there are: the data, the bytes they take, the file's length.
-fn read(path: &Path) -> Result<(Dataset, usize, usize), DatasetError> {
-    let bytes =
-        std::fs::read(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })?;
-    let mut reader = Reader { rest: &bytes };
-    if reader.bytes(8) != Some(MAGIC) {
-        return Err(DatasetError::Foreign(path.to_owned()));
-    }
-    let damaged = |block, reason| DatasetError::Damaged { path: path.to_owned(), block, reason };
-    let version = reader.u32().ok_or_else(|| damaged(0, "no version"))?;
-    if version != VERSION {
-        return Err(DatasetError::Version { path: path.to_owned(), found: version });
-    }
-    let header = reader.block().ok_or_else(|| damaged(0, "no whole header"))?;
-    let header = serde_json::from_slice(header).map_err(|_| damaged(0, "a malformed header"))?;
-    let mut tasks: Vec<SampledTask> = Vec::new();
-    let mut used = bytes.len() - reader.rest.len();
-    while let Some(block) = reader.block() {
-        let task = SampledTask::from_bytes(block);
-        tasks.push(task.ok_or_else(|| damaged(tasks.len() + 1, "a malformed task"))?);
-        used = bytes.len() - reader.rest.len();
-    }
-    tasks.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok((Dataset { header, tasks }, used, bytes.len()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,7 +246,8 @@ mod tests {
                 per_task: 3,
                 labels: Labels::Ocp,
                 pattern_size: 2,
-                time_limit_s: 1.0,
+                work_s: 1.0,
+                at_least: 0,
                 seed,
             },
             solver: "none".to_string(),
@@ -247,74 +264,100 @@ mod tests {
         SampledTask { name: name.to_string(), source, fingerprint: 7, pairs: 4, states }
     }
 
+    fn empty(name: &str) -> SampledTask {
+        SampledTask { states: Vec::new(), ..task(name) }
+    }
+
     #[test]
     fn what_is_written_is_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.samples");
-        let (mut writer, done) = Writer::open(&path, &header(1)).unwrap();
-        assert!(done.is_empty());
-        writer.append(&task("b")).unwrap();
-        writer.append(&task("a")).unwrap();
-        let dataset = Dataset::load(&path).unwrap();
-        assert_eq!(dataset.header, header(1));
-        assert_eq!(dataset.tasks.len(), 2);
-        assert_eq!(dataset.tasks[0].name, "a");
-        let shares = dataset.tasks[0].states[0].shares.as_deref().unwrap();
-        assert_eq!((shares[0], shares[1].0), ((1, 1.0), 3));
+        let written = Dataset { header: header(1), tasks: vec![task("b"), task("a"), empty("c")] };
+        written.save(&path).unwrap();
+        let mut read = Dataset::load(&path).unwrap();
+        let shares = read.tasks[0].states[0].shares.as_mut().unwrap();
         assert!((shares[1].1 - 0.25).abs() < 1e-5);
-        assert_eq!(dataset.tasks[0].states[1], task("a").states[1]);
+        shares[1].1 = 0.25;
+        read.tasks[1] = read.tasks[0].clone();
+        read.tasks[1].name = "a".to_string();
+        assert_eq!(read, written);
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "nothing else is left");
     }
 
     #[test]
     fn a_task_that_claims_too_many_pairs_takes_no_memory() {
         let mut claims = task("a");
         claims.pairs = u32::MAX as usize;
-        let read = SampledTask::from_bytes(&claims.to_bytes()).unwrap();
-        assert_eq!(read.states[0].shares.as_deref().unwrap().len(), 2);
+        let (_, read) =
+            format::from_bytes(&format::to_bytes(&header(1), &[claims.clone()])).unwrap();
+        assert_eq!(read[0].states[0].shares.as_deref().unwrap().len(), 2);
         claims.pairs = 3;
-        assert!(SampledTask::from_bytes(&claims.to_bytes()).is_none());
+        let read = format::from_bytes(&format::to_bytes(&header(1), &[claims]));
+        assert!(matches!(read, Err(Defect::Damaged(_))));
     }
 
     #[test]
-    fn a_cut_off_file_is_refused_and_can_be_continued() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a.samples");
-        let (mut writer, _) = Writer::open(&path, &header(1)).unwrap();
-        writer.append(&task("a")).unwrap();
-        writer.append(&task("b")).unwrap();
-        let whole = std::fs::read(&path).unwrap();
+    fn a_file_that_is_cut_off_or_changed_is_refused() {
+        let whole = format::to_bytes(&header(1), &[task("a"), task("b")]);
+        assert!(format::from_bytes(&whole).is_ok());
         for length in 0..whole.len() {
-            std::fs::write(&path, &whole[..length]).unwrap();
-            if let Ok(dataset) = Dataset::load(&path) {
-                assert!(dataset.tasks.len() < 2, "{length} of {} bytes", whole.len());
-            }
+            assert!(format::from_bytes(&whole[..length]).is_err(), "{length} bytes");
         }
-        std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-        assert!(matches!(Dataset::load(&path), Err(DatasetError::Damaged { block: 2, .. })));
-        let (mut writer, done) = Writer::open(&path, &header(1)).unwrap();
-        assert_eq!(done, ["a"]);
-        writer.append(&task("b")).unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), whole);
+        let header = 8 + u64::from_le_bytes(*whole.first_chunk().unwrap()) as usize;
+        for changed in header..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[changed] ^= 1;
+            assert!(matches!(format::from_bytes(&bytes), Err(Defect::Damaged(_))), "{changed}");
+        }
     }
 
     #[test]
-    fn foreign_changed_and_other_files_are_refused_by_name() {
+    fn parts_make_the_same_file_in_any_order() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.samples");
-        std::fs::write(&path, "(define (domain x))").unwrap();
-        assert!(matches!(Dataset::load(&path), Err(DatasetError::Foreign(_))));
+        let tasks = [task("a"), task("b"), task("a")];
+        Dataset { header: header(1), tasks: tasks.to_vec() }.save(&path).unwrap();
+        let whole = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        let (mut writer, _) = Writer::open(&path, &header(1)).unwrap();
-        writer.append(&task("a")).unwrap();
-        assert!(matches!(Writer::open(&path, &header(2)), Err(DatasetError::OtherSettings(_))));
-        let mut bytes = std::fs::read(&path).unwrap();
-        bytes[8] = 9;
-        std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(Dataset::load(&path), Err(DatasetError::Version { found: 9, .. })));
-        bytes[8] = 1;
-        let last = bytes.len() - 20;
-        bytes[last] ^= 1;
-        std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(Dataset::load(&path), Err(DatasetError::Damaged { .. })));
+        let names = ["a", "b", "a"].map(str::to_string).to_vec();
+        let open = |seed| Parts::open(&path, &header(seed), names.clone());
+        for (number, left) in [(2, vec![0, 1, 2]), (0, vec![0, 1])] {
+            let parts = open(1).unwrap();
+            assert_eq!(parts.left(), left);
+            parts.add(number, &tasks[number]).unwrap();
+            assert!(!parts.join().unwrap());
+        }
+        let parts = open(2).unwrap();
+        parts.add(1, &tasks[1]).unwrap();
+        assert!(matches!(parts.join(), Err(DatasetError::OtherSettings(_))), "parts of two files");
+        open(1).unwrap().add(1, &tasks[0]).unwrap();
+        let other_task = open(1).unwrap().join();
+        assert!(matches!(other_task, Err(DatasetError::OtherSettings(_))), "a part of other tasks");
+        open(1).unwrap().add(1, &tasks[1]).unwrap();
+        assert!(open(1).unwrap().join().unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "no part is left");
+        assert!(open(1).unwrap().left().is_empty() && open(1).unwrap().join().unwrap());
+        assert!(matches!(open(2), Err(DatasetError::OtherSettings(_))));
+        let fewer = Parts::open(&path, &header(1), names[1..].to_vec());
+        assert!(matches!(fewer, Err(DatasetError::OtherSettings(_))));
+    }
+
+    #[test]
+    fn foreign_and_older_files_are_refused_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.samples");
+        for foreign in [&b"(define (domain x))"[..], b"APSAMPLE\x01\0\0\0"] {
+            std::fs::write(&path, foreign).unwrap();
+            assert!(matches!(Dataset::load(&path), Err(DatasetError::Foreign(_))));
+        }
+        let bytes = format::to_bytes(&header(1), &[]);
+        let version = br#""version":"2""#;
+        let at = bytes.windows(version.len()).position(|window| window == version).unwrap();
+        let mut other = bytes.clone();
+        other[at + version.len() - 2] = b'9';
+        std::fs::write(&path, other).unwrap();
+        let error = Dataset::load(&path).unwrap_err();
+        assert!(matches!(&error, DatasetError::Version { found, .. } if found == "9"), "{error}");
     }
 }

@@ -100,7 +100,7 @@ pub struct TaskSet {
     pub domain: String,
     /// The domain's PDDL text, if tasks are PDDL problems.
     pub domain_text: Option<String>,
-    /// The tasks, sorted by name.
+    /// The tasks, in the order of their files.
     pub jobs: Vec<Job>,
 }
 

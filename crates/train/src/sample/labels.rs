@@ -1,17 +1,20 @@
 //! Labels: optimal non-negative partitionings in which every operator's cost is given out.
 //!
 //! There are many for a state. [`Labels::Ocp`] takes what path generation ends with, which
-//! depends on the states before; [`Labels::Canonical`] takes the most even one, which depends on
-//! nothing but the state (`planner/src/partition/optimal/canonical.rs`).
+//! depends on the states before; [`Labels::Canonical`] takes the most even one and
+//! [`Labels::Vertex`] a vertex, which depend on nothing but the state
+//! (`planner/src/partition/optimal/canonical.rs`).
 
 use std::sync::Arc;
 
 use lcp::training::bound::value_of;
 use planner::abstraction::Abstractions;
 use planner::partition::{
-    Canonical, CanonicalShares, CostPartitioning, Ocp, OcpConfig, PartitionScratch, Partitioner,
+    Canonical, CanonicalShares, Choice, CostPartitioning, Ocp, OcpConfig, PartitionScratch,
+    Partitioner, Request,
 };
 use planner::task::{OpId, Value};
+use planner::work::Budget;
 
 use crate::dataset::config::Labels;
 
@@ -30,6 +33,13 @@ pub fn solver(labels: Labels) -> String {
         Labels::Canonical => format!(
             "the most even optimal partitioning: path-based column generation, Clarabel for the \
              quadratic master, softness {}, relative gap {}",
+            CanonicalShares::SOFTNESS,
+            CanonicalShares::ACCURACY
+        ),
+        Labels::Vertex => format!(
+            "the vertex of optimal partitionings that gives most to components that come first: \
+             path-based column generation, Clarabel for the linear master, softness {}, relative \
+             gap {}",
             CanonicalShares::SOFTNESS,
             CanonicalShares::ACCURACY
         ),
@@ -55,21 +65,35 @@ impl Labeller {
                 let ocp = Ocp::with_config(abstractions, config);
                 Labeller::Ocp(Box::new(ocp), PartitionScratch::default())
             }
-            Labels::Canonical => Labeller::Canonical(Box::new(Canonical::new(abstractions))),
+            Labels::Canonical => {
+                Labeller::Canonical(Box::new(Canonical::new(abstractions, Choice::Even)))
+            }
+            Labels::Vertex => {
+                Labeller::Canonical(Box::new(Canonical::new(abstractions, Choice::Vertex)))
+            }
         }
     }
 
-    /// The label of a state that is no dead end; `None` if none can be found.
-    pub(super) fn label(&mut self, state: &[Value]) -> Option<Label> {
+    /// The label of a state that is no dead end, whatever work it takes, which is counted; `None`
+    /// if none can be found.
+    pub(super) fn label(&mut self, state: &[Value], work: &mut Budget) -> Option<Label> {
+        let mut budget = Budget::unlimited();
+        let label = self.label_within(state, &mut budget);
+        work.spend(budget.spent());
+        label
+    }
+
+    fn label_within(&mut self, state: &[Value], budget: &mut Budget) -> Option<Label> {
         match self {
             Labeller::None => None,
             Labeller::Ocp(ocp, scratch) => {
-                let partitioning = ocp.best_for(state)?;
+                let request = Request { state, beat: None, budget, elapsed: 0, initial: false };
+                let partitioning = ocp.partition(request)?;
                 let h = value_of(&partitioning, state, scratch)?;
                 Some((reference(h, ocp.bounds().upper), shares(&partitioning)))
             }
             Labeller::Canonical(canonical) => {
-                let found = canonical.shares_for(state)?;
+                let found = canonical.shares_for(state, budget)?;
                 let shares = (0..).zip(found.shares.iter().map(|&share| share as f32)).collect();
                 Some((reference(found.value, found.upper), shares))
             }

@@ -5,26 +5,23 @@
 //! Labels are optimal non-negative partitionings in which every operator's cost is given out
 //! (Σ_P c^P(o) = c(o)), and their value h_OCP.
 //!
-//! Tasks are independent and run in parallel; each is written as soon as it and those before it
-//! are done, so the file does not depend on the number of threads, and a run that was stopped
-//! continues where the file ends.
-//! A time limit per task cuts its states short, never the run.
+//! Tasks are independent, run in parallel, may be divided among processes, and each is written as
+//! soon as it is done ([`Parts`]): the file does not depend on how it was divided, and a run that was
+//! stopped continues.
+//! The states of a task are cut short by work, never by a clock: the same bytes on any machine.
 
 mod labels;
 mod states;
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
-use rand::SeedableRng;
+use planner::work::{Budget, SECOND, Work};
 use rayon::prelude::*;
 
 use crate::dataset::config::{Labels, SampleConfig};
 use crate::dataset::tasks::{Job, abstractions};
-use crate::dataset::{DatasetError, SampledState, SampledTask, Writer, fingerprint};
-use crate::generate::Random;
+use crate::dataset::{DatasetError, Parts, SampledState, SampledTask, fingerprint};
 use labels::Labeller;
 use states::states;
 
@@ -41,71 +38,76 @@ pub struct SampleProgress {
     pub states: usize,
 }
 
-/// Samples the jobs that are not in the file yet; false if `stop` was set before all were done.
+/// Samples the tasks that are not done yet, of those that a division leaves to this process; false if
+/// `stop` was set before all were done.
 pub fn sample(
     jobs: &[Job],
     config: &SampleConfig,
-    writer: &mut Writer,
+    parts: &Parts,
+    division: Division,
     stop: &AtomicBool,
     show: &(dyn Fn(SampleProgress) + Sync),
 ) -> Result<bool, DatasetError> {
-    struct Ordered<'a> {
-        writer: &'a mut Writer,
-        waiting: BTreeMap<usize, SampledTask>,
-        next: usize,
-        progress: SampleProgress,
-        error: Option<DatasetError>,
-    }
-    let progress = SampleProgress { tasks: 0, of: jobs.len(), states: 0 };
-    let ordered =
-        Mutex::new(Ordered { writer, waiting: BTreeMap::new(), next: 0, progress, error: None });
-    jobs.par_iter().enumerate().for_each(|(i, job)| {
+    let mut left = parts.left();
+    left.retain(|&number| division.has(number));
+    let progress = Mutex::new(SampleProgress { tasks: 0, of: left.len(), states: 0 });
+    left.par_iter().try_for_each(|&number| {
         if stop.load(Ordering::Relaxed) {
-            return;
+            return Ok(());
         }
-        let sampled = sample_task(job, config, stop);
+        let sampled = sample_task(&jobs[number], config, stop);
         if stop.load(Ordering::Relaxed) {
-            return; // Perhaps cut short.
+            return Ok(()); // Perhaps cut short.
         }
-        let mut ordered = ordered.lock().expect("no thread panics while it writes");
-        let ordered = &mut *ordered;
-        ordered.waiting.insert(i, sampled);
-        while let Some(task) = ordered.waiting.remove(&ordered.next) {
-            ordered.next += 1;
-            ordered.progress.tasks += 1;
-            ordered.progress.states += task.states.len();
-            if ordered.error.is_none() {
-                ordered.error = ordered.writer.append(&task).err();
-            }
-            show(ordered.progress);
-        }
-    });
-    let ordered = ordered.into_inner().expect("no thread panicked");
-    match ordered.error {
-        Some(error) => Err(error),
-        None => Ok(ordered.next == jobs.len()),
+        parts.add(number, &sampled)?;
+        let mut progress = progress.lock().expect("no thread panics while it shows");
+        progress.tasks += 1;
+        progress.states += sampled.states.len();
+        show(*progress);
+        Ok(())
+    })?;
+    let progress = progress.into_inner().expect("no thread panicked");
+    Ok(progress.tasks == progress.of)
+}
+
+/// Which of the tasks a process samples: those whose number leaves a remainder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Division {
+    /// The remainder.
+    pub remainder: usize,
+    /// What numbers are divided by.
+    pub divisor: usize,
+}
+
+impl Division {
+    /// All tasks.
+    pub const WHOLE: Division = Division { remainder: 0, divisor: 1 };
+
+    fn has(self, number: usize) -> bool {
+        number % self.divisor == self.remainder
     }
 }
 
 /// The states and labels of one task.
 pub fn sample_task(job: &Job, config: &SampleConfig, stop: &AtomicBool) -> SampledTask {
-    let deadline = Instant::now() + Duration::from_secs_f64(config.time_limit_s.clamp(0.0, 1e6));
+    let mut work = Budget::new((config.work_s.max(0.0) * SECOND as f64) as Work);
     let abstractions = abstractions(&job.task, config.pattern_size);
-    let mut random = Random::seed_from_u64(config.seed ^ name_seed(&job.name));
+    let seed = config.seed ^ name_seed(&job.name);
     let states = match &job.states {
         Some(states) => states.clone(),
-        None => states(&job.task, &abstractions, config, deadline, stop, &mut random),
+        None => states(&job.task, &abstractions, config, seed, &mut work, stop),
     };
     let mut labeller = Labeller::new(config.labels, &abstractions);
     let mut labelled = Vec::with_capacity(states.len());
     for values in states {
-        if Instant::now() >= deadline || stop.load(Ordering::Relaxed) {
+        let is_enough = work.is_spent() && labelled.len() >= config.at_least;
+        if is_enough || stop.load(Ordering::Relaxed) {
             break;
         }
         let (h_ocp, shares) = match config.labels {
             Labels::None => (None, None),
             _ if abstractions.is_dead_end(&values) => continue,
-            _ => match labeller.label(&values) {
+            _ => match labeller.label(&values, &mut work) {
                 Some((h, shares)) => (Some(h), Some(shares)),
                 None => continue,
             },

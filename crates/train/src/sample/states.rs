@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use lcp::training::bound::value_of;
 use planner::abstraction::Abstractions;
 use planner::heuristic::{Estimate, EveryState, Heuristic};
-use planner::partition::{PartitionScratch, Partitioner, Saturated, random_walk_states};
+use planner::partition::{PartitionScratch, Partitioner, Saturated, Walks};
 use planner::search::{self, Limits, Outcome};
 use planner::task::{OpId, Task, Value};
-use rand::RngExt;
+use planner::work::{Budget, Work};
+use rand::{RngExt, SeedableRng};
 use rustc_hash::FxHashSet;
 
 use crate::dataset::config::{SampleConfig, StateSource};
@@ -21,9 +21,9 @@ pub(super) fn states(
     task: &Task,
     abstractions: &Arc<Abstractions>,
     config: &SampleConfig,
-    deadline: Instant,
+    seed: u64,
+    work: &mut Budget,
     stop: &AtomicBool,
-    random: &mut Random,
 ) -> Vec<Vec<Value>> {
     let count = config.per_task;
     let walks = match config.states {
@@ -33,26 +33,26 @@ pub(super) fn states(
     };
     let mut states = Vec::new();
     if walks > 0 {
-        let longest = walk_length(task, abstractions);
-        states = random_walk_states(task, abstractions, walks, longest, random);
+        let mut walker = Walks::seeded(task, abstractions, seed);
+        walker.expect(estimate(task, abstractions).round() as u64);
+        states = walker.states(walks);
     }
     if walks < count {
-        let found = search_states(task, abstractions, count - walks, deadline, stop, random);
+        let random = &mut Random::seed_from_u64(seed);
+        let found = search_states(task, abstractions, count - walks, random, work, stop);
         let known: FxHashSet<Vec<Value>> = states.iter().cloned().collect();
         states.extend(found.into_iter().filter(|state| !known.contains(state)));
     }
     states
 }
 
-/// Walks are up to four times as long as the initial state's distance estimate.
-fn walk_length(task: &Task, abstractions: &Arc<Abstractions>) -> usize {
+/// The initial state's distance as saturated partitioning estimates it.
+fn estimate(task: &Task, abstractions: &Arc<Abstractions>) -> f64 {
     let partitioning = Saturated::new(abstractions).best_for(&task.initial);
     let value = partitioning.and_then(|partitioning| {
         value_of(&partitioning, &task.initial, &mut PartitionScratch::default())
     });
-    let cheapest = task.operators.iter().map(|o| o.cost).filter(|&c| c > 0).min().unwrap_or(1);
-    let steps = value.unwrap_or(0.0) / cheapest as f64;
-    ((4.0 * steps) as usize).clamp(10, 10_000)
+    value.unwrap_or(0.0)
 }
 
 /// The states of the plan that A* finds, and of the others it evaluates a random choice.
@@ -60,9 +60,9 @@ fn search_states(
     task: &Task,
     abstractions: &Arc<Abstractions>,
     count: usize,
-    deadline: Instant,
-    stop: &AtomicBool,
     random: &mut Random,
+    work: &mut Budget,
+    stop: &AtomicBool,
 ) -> Vec<Vec<Value>> {
     let scp = Saturated::new(abstractions);
     let enough = AtomicBool::new(false);
@@ -73,13 +73,13 @@ fn search_states(
         met: 0,
         states: Vec::new(),
         evaluations: 50 * count,
+        most_work: work.left() / 4,
         enough: &enough,
         stop,
     };
-    let deadline = Instant::now() + (deadline.saturating_duration_since(Instant::now())) / 4;
     let config = search::Config {
         limits: Limits {
-            deadline: Some(deadline),
+            deadline: None,
             memory_bytes: Some(1 << 30),
             memory_in_use: None,
             interrupt: Some(&enough),
@@ -87,6 +87,7 @@ fn search_states(
         ..search::Config::default()
     };
     let result = search::astar(task, &mut recorder, config);
+    work.spend(recorder.heuristic.work().unwrap_or(0));
     let others = recorder.states;
     let mut states = match result.outcome {
         Outcome::Solved(plan) => states_along(task, &plan.operators),
@@ -118,8 +119,9 @@ struct Recorder<'a, H> {
     most: usize,
     met: usize,
     states: Vec<Vec<Value>>,
-    /// After how many evaluations the search is stopped.
+    /// After how many evaluations and how much work the search is stopped.
     evaluations: usize,
+    most_work: Work,
     enough: &'a AtomicBool,
     stop: &'a AtomicBool,
 }
@@ -138,7 +140,8 @@ impl<H: Heuristic> Heuristic for Recorder<'_, H> {
                 }
             }
         }
-        if self.met >= self.evaluations || self.stop.load(Ordering::Relaxed) {
+        let is_spent = self.heuristic.work().is_some_and(|work| work >= self.most_work);
+        if self.met >= self.evaluations || is_spent || self.stop.load(Ordering::Relaxed) {
             self.enough.store(true, Ordering::Relaxed);
         }
         estimate
