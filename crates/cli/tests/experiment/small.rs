@@ -89,5 +89,6 @@ fn the_other_experiments_list_their_runs_or_say_what_is_missing() {
     let wide = succeed(&mut list("experiments/wide.toml", "wide"));
     assert!(String::from_utf8_lossy(&wide.stdout).lines().count() > 100);
     let paper = succeed(&mut list("experiments/paper.toml", "paper"));
-    assert_eq!(String::from_utf8_lossy(&paper.stdout).lines().count(), 348 * 10);
+    // No model of AOAG, L = 2 is shipped for logistics (63 tasks) and miconic (150).
+    assert_eq!(String::from_utf8_lossy(&paper.stdout).lines().count(), 348 * 10 - (63 + 150));
 }
