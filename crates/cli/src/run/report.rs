@@ -101,9 +101,15 @@ impl From<Stop> for Status {
     }
 }
 
+/// The version of the JSON object: it rises when a field goes or changes its meaning.
+/// `docs/reference/plan.schema.json` is the schema of this version.
+pub(crate) const FORMAT: u32 = 1;
+
 /// The JSON object; `null` is what is not known.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Report {
+    /// The version of this object, [`FORMAT`].
+    pub(crate) format: u32,
     pub(crate) status: Status,
     pub(crate) exit_code: u8,
     /// What went wrong, if something did.

@@ -24,7 +24,7 @@ use crate::run::limits::{Log, Options, Verbosity, processor_time_limit};
 use crate::run::output::{self, Output};
 use crate::run::progress::ProgressLine;
 use crate::run::progress_file::{Due, Progress, ProgressFile};
-use crate::run::report::{PlanFound, Report, Status};
+use crate::run::report::{self, PlanFound, Report, Status};
 use crate::run::{memory, signals};
 use crate::setup::heuristic::Resources;
 
@@ -72,6 +72,7 @@ impl Run {
         let started = Instant::now();
         let deadline = options.time_limit.and_then(|limit| started.checked_add(limit));
         let report = Report {
+            format: report::FORMAT,
             files: options.files.clone(),
             heuristic: options.heuristic.clone(),
             model: options.model.clone(),
