@@ -1,5 +1,5 @@
-//! From nothing but a domain and a folder of tasks to a model that plans, by the commands of the
-//! README, on a domain for which nothing is shipped: gripper.
+//! From nothing but a domain and a folder of tasks to a model that plans, by the commands of
+//! the tutorial, on a domain for which nothing is shipped: gripper.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! The experiment file: which tasks, which configurations, under which limits, and how to show them.
 //!
-//! Requires TOML as documented in the README.
+//! Requires TOML; `docs/reference/experiment-file.md` lists the keys.
 //! `${name}` stands for a parameter in every string; its value comes from `--set name=value`, else from
 //! the environment variable `APPORTION_NAME`, else from the file's `[parameters]`.
 //! Guarantees that unknown keys, unknown parameters and repeated names are errors that say where.

@@ -102,14 +102,14 @@ fn record<'c>(
         let text = cell(figure)?;
         if !text.is_empty() {
             let value: Value = serde_json::from_str(text)
-                .with_context(|| format!("`{text}` ({figure} of {task}) is no number"))?;
+                .with_context(|| format!("invalid number `{text}` ({figure} of {task})"))?;
             result.insert(figure.to_owned(), value);
         }
     }
     let limit = cell("time_limit_s")?;
     let time_limit_s = match limit {
         "" => import.time_limit_s,
-        text => Some(text.parse().with_context(|| format!("`{text}` is no time limit"))?),
+        text => Some(text.parse().with_context(|| format!("invalid time limit `{text}`"))?),
     };
     let mut record = Record::outside(configuration, domain, task, &import.source);
     record.time_limit_s = time_limit_s;
@@ -124,7 +124,7 @@ pub(crate) fn read_coverage(path: &Path) -> Result<Vec<PublishedCell>> {
     let table = Csv::read(path)?;
     let number = |row: &[String], column| -> Result<u32> {
         let text = table.cell(row, column)?;
-        text.parse().with_context(|| format!("{}: `{text}` is no number", path.display()))
+        text.parse().with_context(|| format!("{}: invalid number `{text}`", path.display()))
     };
     let cell = |row: &Vec<String>| -> Result<PublishedCell> {
         Ok(PublishedCell {

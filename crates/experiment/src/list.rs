@@ -165,7 +165,7 @@ fn list_tasks(experiment: &Experiment) -> Result<Vec<TaskFile>> {
 fn list_group(group: &TaskGroup) -> Result<Vec<TaskFile>> {
     let mut problems = Vec::new();
     let pattern = &group.files;
-    for entry in glob::glob(pattern).with_context(|| format!("`{pattern}` is no file pattern"))? {
+    for entry in glob::glob(pattern).with_context(|| format!("invalid file pattern `{pattern}`"))? {
         let path = entry?;
         let name = file_name(&path);
         if path.is_file() && !is_domain_file(&name) && group.domain_file.as_ref() != Some(&name) {

@@ -12,7 +12,7 @@ pub fn parse_duration(text: &str) -> Result<Duration> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => bail!("`{text}` is no duration: write e.g. 30s, 5m or 2h"),
+        _ => bail!("invalid duration `{text}`: write e.g. 30s, 5m or 2h"),
     };
     Duration::try_from_secs_f64(number * scale).with_context(|| format!("`{text}` is out of range"))
 }
@@ -28,7 +28,7 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
         "kb" => 1e3,
         "mb" => 1e6,
         "gb" => 1e9,
-        _ => bail!("`{text}` is no size: write e.g. 512MiB or 4GiB"),
+        _ => bail!("invalid size `{text}`: write e.g. 512MiB or 4GiB"),
     };
     Ok((number * scale) as u64)
 }

@@ -32,7 +32,7 @@
 //! use planner::search::{Config, Outcome, astar};
 //! use planner::task::{Cost, Fact, Task, Value};
 //!
-//! /// Every goal that does not hold needs a last operator: the dearest of the cheapest ones.
+//! /// Every goal that does not hold needs a last operator: the most expensive of the cheapest ones.
 //! struct LastStep {
 //!     goals: Vec<(Fact, Cost)>,
 //! }

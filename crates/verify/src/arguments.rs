@@ -105,7 +105,7 @@ impl Arguments {
                 let limit = mib.and_then(|mib| mib.checked_mul(1 << 20));
                 self.memory_limit = limit.ok_or("--memory-limit takes a number of MiB")?;
             }
-            _ => return Err(format!("there is no option {shown}\n\n{USAGE}")),
+            _ => return Err(format!("unknown option {shown}\n\n{USAGE}")),
         }
         Ok(())
     }

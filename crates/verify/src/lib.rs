@@ -116,7 +116,7 @@ struct Checker<'t> {
 fn begin(task: &mut Task, input: &mut Numbers<'_>) -> Result<Verdict, String> {
     for &expected in MAGIC {
         if input.byte()? != expected {
-            return Err("this is no certificate".into());
+            return Err("this is not a certificate".into());
         }
     }
     if input.number()? != task.fingerprint {

@@ -493,7 +493,7 @@ fn load(domain: Text, problem: Option<Text>) -> PyResult<TaskData> {
             let beside = if domain.is_file { find_domain_file(&domain.name) } else { None };
             let beside = beside.filter(|path| *path != domain.name).ok_or_else(|| {
                 let name = domain.name.display();
-                let text = format!("{name} alone is no task: there is no domain file beside it");
+                let text = format!("{name} has no domain file beside it");
                 PyValueError::new_err(text)
             })?;
             (Text { bytes: read_file(&beside)?, name: beside, is_file: true }, domain)

@@ -7,7 +7,7 @@ use train::ascent::{self, Sources};
 
 use crate::run::exit::{Exit, Failure};
 
-/// Train the rule of steps of ascent anew, and measure it
+/// Train the rule for steps of ascent again, and measure it
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,7 +25,7 @@ enum Command {
     Train {
         #[command(flatten)]
         sources: SourceArgs,
-        /// The fold to leave out; on all if there is no such fold
+        /// The fold to leave out; a number without a fold trains on all
         fold: usize,
         /// Generations in all
         generations: u64,

@@ -102,7 +102,9 @@ fn write(domain: Domain, problems: &[Problem], folder: &Path) -> anyhow::Result<
 
 fn parse_sizes(text: &str) -> Result<RangeInclusive<usize>, String> {
     let number = |text: &str| {
-        text.trim().parse::<usize>().map_err(|_| format!("`{text}` is not a size like 5 or 4-9"))
+        text.trim()
+            .parse::<usize>()
+            .map_err(|_| format!("invalid size `{text}`: write e.g. 5 or 4-9"))
     };
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (number(first)?, number(last)?),

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Predict as the paper does: all patterns compete for an operator's cost
     #[arg(long)]
     as_published: bool,
-    /// Take a second look: also the means after at most N steps of learned ascent from the
+    /// Also report the means after at most N steps of learned ascent from the
     /// prediction and from the saturated partitioning
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     steps: usize,

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     task: TaskArgs,
     #[command(flatten)]
     heuristic: HeuristicArgs,
-    /// Who searches; symbolic search uses no heuristic [default: all with the heuristic auto, else
+    /// The search engine; symbolic search uses no heuristic [default: all with the heuristic auto, else
     /// astar]
     #[arg(long, value_enum, value_name = "NAME")]
     engine: Option<EngineName>,
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// Print the plan only
     #[arg(long, short)]
     quiet: bool,
-    /// Print all statistics; they are always printed where standard output is no terminal
+    /// Print all statistics; they are always printed where standard output is not a terminal
     #[arg(long, conflicts_with = "quiet")]
     stats: bool,
     /// Print every rise of the lower bound

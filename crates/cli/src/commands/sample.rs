@@ -27,7 +27,7 @@ use host::units::{parse_duration, parse_memory};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// PDDL problems, .sas files, folders of them, or one file of samples, whose states are
-    /// labelled anew (no option but --labels, --pattern-size and the limits counts then)
+    /// labelled again (only --labels, --pattern-size and the limits apply then)
     #[arg(required = true, value_name = "TASK | DIR | SAMPLES")]
     tasks: Vec<PathBuf>,
     /// The PDDL domain [default: domain.pddl beside the tasks]
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Where states come from
     #[arg(long, value_enum, default_value_t = States::Walk)]
     states: States,
-    /// States a task at most
+    /// The most states of a task
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = AtLeast::<usize>::new().range(1..))]
     per_task: usize,
     /// What to compute for each state
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// The most variables of a pattern [default: 2, or what a file of samples has]
     #[arg(long, value_name = "N", value_parser = AtLeast::<usize>::new().range(1..))]
     pattern_size: Option<usize>,
-    /// Work a task, in the time that it takes about; no clock decides what is sampled
+    /// The most work of a task, as about so much time; no clock decides what is sampled
     #[arg(long, value_parser = parse_duration, default_value = "30m", value_name = "TIME")]
     work: Duration,
     /// Label so many states of a task even if that is more work

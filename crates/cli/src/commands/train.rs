@@ -84,7 +84,7 @@ pub(crate) struct Args {
     /// States per step
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// Epochs at most
+    /// The most epochs
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
     /// The learning rate at the start
@@ -102,13 +102,13 @@ pub(crate) struct Args {
     /// Train without dropout
     #[arg(long)]
     no_dropout: bool,
-    /// Round the weights to 16 bits in the end: half the file, hardly another prediction
+    /// Round the weights to 16 bits at the end: the file is half as large, and predictions hardly change
     #[arg(long)]
     bfloat16: bool,
-    /// Time at most
+    /// The time limit of training
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     time_limit: Option<Duration>,
-    /// What computes: all cores, or an NVIDIA GPU if the program is built with the feature `cuda`
+    /// Where to compute: on all cores, or on an NVIDIA GPU if the program has the feature `cuda`
     #[arg(long, default_value = "native", value_name = "native | cuda")]
     engine: EngineKind,
     /// The seed of the random numbers

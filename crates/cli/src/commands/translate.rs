@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Where to write the task; `-` is standard output
     #[arg(long, short, value_name = "TASK.sas", default_value = "output.sas")]
     output: Output,
-    /// Leave out what h² invariants show to be on no plan: operators, facts, variables
+    /// Leave out operators, facts and variables that no plan needs, by h² invariants
     #[arg(long)]
     reduce: bool,
     #[command(flatten)]

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     json: Option<Output>,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Print nothing: the exit code says it
+    /// Print nothing; the exit code is the verdict
     #[arg(long, short)]
     quiet: bool,
 }

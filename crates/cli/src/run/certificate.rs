@@ -25,10 +25,10 @@ pub(crate) struct CertificateArgs {
     /// Write a proof that no plan is cheaper, or that there is none, for `apportion-verify`
     #[arg(long, value_name = "FILE", value_parser = parse_path)]
     certificate: Option<PathBuf>,
-    /// What the proof is written as
+    /// The format of the proof
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Apportion)]
     certificate_format: Format,
-    /// Have a proof checked by the verifier before the result is given out
+    /// Check a proof of the result with the verifier before the result is reported
     #[arg(long)]
     certified: bool,
 }
@@ -78,7 +78,7 @@ impl CertificateArgs {
     pub(crate) fn prepare(&self) -> anyhow::Result<()> {
         self.files().into_iter().try_for_each(|path| {
             if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
-                let message = format!("cannot write {}: it is no ordinary file", path.display());
+                let message = format!("cannot write {}: it is not a regular file", path.display());
                 return Err(Failure::new(Exit::CommandLine, message));
             }
             Output::File(path).prepare()

@@ -119,7 +119,7 @@ pub(crate) struct HeuristicOptions {
     /// How steps of ascent are made [default: learned]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) rule: Option<Rule>,
-    /// How much work gzocp puts into orders of the components: about this much time, counted so
+    /// The work of gzocp on orders of the components: about this much time, counted so
     /// that runs can be repeated
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
     pub(crate) gzocp_time: Duration,
@@ -133,7 +133,7 @@ pub(crate) struct HeuristicOptions {
 /// What costs are divided among.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct ComponentArgs {
-    /// What costs are divided among, several separated by commas: projections to all interesting
+    /// The components among which costs are divided, separated by commas: projections to all interesting
     /// patterns of at most N variables (systematic:N), projections to patterns that grow where
     /// plans fail, with about TIME of work (cegar or cegar:TIME), Cartesian abstractions for goals
     /// and landmarks (cartesian), landmarks that are counted and those of LM-cut (landmarks)

@@ -174,7 +174,7 @@ pub(crate) fn check(program: &Command, matches: &ArgMatches) -> Result<(), clap:
     let given = Given { command, matches };
     for (_, options) in USELESS.iter().filter(|(command, _)| *command == name) {
         if let Some(option) = options.iter().find(|option| given.has(option)) {
-            return Err(given.error(format!("`{name}` has no use for `--{option}`")));
+            return Err(given.error(format!("`--{option}` has no effect in `{name}`")));
         }
     }
     for (_, options, holds, need) in CONDITIONS.iter().filter(|condition| condition.0 == name) {
@@ -195,8 +195,9 @@ pub(crate) fn check(program: &Command, matches: &ArgMatches) -> Result<(), clap:
             let list =
                 |names: &[Name]| names.iter().map(|n| n.as_text()).collect::<Vec<_>>().join(", ");
             let (chosen, users) = (list(&heuristics), list(users));
-            return Err(given
-                .error(format!("`--{option}` has no effect on {chosen}: it belongs to {users}")));
+            return Err(given.error(format!(
+                "`--{option}` has no effect on {chosen}; it is an option of {users}"
+            )));
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! The heuristic h^max (Bonet, Geffner 2001): the cost of the dearest goal fact when facts, once
-//! reached, stay reached, and a conjunction costs as much as its dearest fact.
+//! The heuristic h^max (Bonet, Geffner 2001): the cost of the most expensive goal fact in the
+//! delete relaxation, where a conjunction costs as much as its most expensive fact.
 //!
-//! Needs no goal variables that operators change, so it also speaks where projections are silent:
-//! a conditional effect is an action of its own with the condition as further precondition, an
-//! axiom an action without cost.
+//! Gives a bound also where all goal variables are derived and projections give none.
+//! A conditional effect is an action of its own with the condition as further precondition; an
+//! axiom is an action without cost.
 //! Default values of derived variables count as reached, which keeps the bound admissible.
 //! A goal fact that cannot be reached shows a dead end.
 //! Cost per state: linear in the preconditions of what is reachable (Dijkstra's algorithm; the
@@ -186,7 +186,7 @@ impl HMax {
             Estimate::DeadEnd => INFINITY,
         };
         let entry = |&cost: &Cost| match value {
-            // Facts that were not looked at any more are not cheaper than the dearest goal.
+            // Facts that were not looked at any more are not cheaper than the most expensive goal.
             Estimate::AtLeast(_) => u32::try_from(cost).unwrap_or(most).min(most),
             Estimate::DeadEnd if cost < Cost::MAX => 0,
             Estimate::DeadEnd => INFINITY,

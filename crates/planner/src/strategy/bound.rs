@@ -55,12 +55,12 @@ pub fn first_components<'t>(
     note: &mut dyn FnMut(String),
 ) -> Result<Arc<Abstractions>, Box<dyn Heuristic + 't>> {
     if task.goal.iter().all(|fact| task.is_derived(fact.var)) {
-        note("All goals are derived, so projections say nothing: the bound is h^max.".into());
+        note("All goals are derived, so projections give no bound; h^max is used.".into());
         return Err(Box::new(HMax::new(task)));
     }
     let first = components(task, sources.unwrap_or(&Source::USUAL), memory, note);
     if first.is_empty() {
-        note("No component fits into the memory or says anything: the search is blind.".into());
+        note("No component fits into memory or gives a bound, so the search is blind.".into());
         return Err(Box::new(Blind::new(task)));
     }
     Ok(first)

@@ -5,7 +5,7 @@
 //! is more than partitionings over the first components give there.
 //! Then landmarks join, if the values rise again: first those that are counted, then those of LM-cut
 //! at the compared states.
-//! `experiments/README.md` has the figures behind these choices.
+//! `docs/explanation/components.md` has figures behind these choices.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -90,7 +90,7 @@ fn projections(
     components.truncate(components.iter().map(fits).take_while(|&fits| fits).count());
     if components.len() < patterns.len() {
         let (kept, found) = (components.len(), patterns.len());
-        note(format!("{kept} of {found} patterns are used: there is no memory for more."));
+        note(format!("{kept} of {found} patterns are used; memory does not suffice for more."));
     }
     components
 }

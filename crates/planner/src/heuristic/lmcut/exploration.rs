@@ -1,7 +1,7 @@
 //! The steps of LM-cut on a relaxed task: h^max, goal zone, cut, payment, repair.
 //!
-//! An action is reached when its preconditions are; it then has a supporter, one of its dearest
-//! preconditions, and the bit of that pair is set.
+//! An action is reached when its preconditions are; it then has a supporter, one of its most
+//! expensive preconditions, and the bit of that pair is set.
 //! So a fact's bits are the actions that it supports, in the order of actions.
 
 use std::ops::{ControlFlow, Range};
@@ -295,8 +295,8 @@ impl Exploration {
         }
     }
 
-    /// Supports an action by the first of its dearest preconditions that is at the border of the
-    /// goal zone, since no achiever is free, or inside it already.
+    /// Supports an action by the first of its most expensive preconditions that is at the border of
+    /// the goal zone, since no achiever is free, or inside it already.
     #[inline(always)]
     fn break_ties(&mut self, relaxed: &Relaxed, a: u32) {
         if self.num_pre[a as usize] == 1 {
@@ -440,14 +440,14 @@ impl Exploration {
                         if support.at <= cost {
                             continue;
                         }
-                        let mut dearest = None;
+                        let mut most = None;
                         for pre in relaxed.preconditions.row(a) {
                             if costs[pre.fact as usize] > at {
                                 at = costs[pre.fact as usize];
-                                dearest = Some(*pre);
+                                most = Some(*pre);
                             }
                         }
-                        if let Some(pre) = dearest {
+                        if let Some(pre) = most {
                             support.change(pre, bits);
                         }
                         if std::mem::replace(&mut support.at, at) == at {

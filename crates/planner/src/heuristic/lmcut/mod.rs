@@ -1,7 +1,7 @@
 //! The heuristic LM-cut (Helmert, Domshlak 2009): disjunctive action landmarks, one after the
 //! other, each with its own share of the operators' costs.
 //!
-//! While h^max is not 0, every action is held to its dearest precondition, its supporter.
+//! While h^max is not 0, every action keeps its most expensive precondition only, its supporter.
 //! The goal zone are the facts from which the goal costs nothing then; the actions that lead into
 //! it from facts reached without it are a landmark.
 //! What the cheapest of them costs is added to the value and taken from all of them, and h^max is
