@@ -57,6 +57,7 @@ pub struct Stored<P> {
     written: Written,
     /// What a store whose place this one took has done.
     earlier: HeuristicStatistics,
+    earlier_work: work::Work,
 }
 
 impl<P: Partitioner> Stored<P> {
@@ -76,12 +77,14 @@ impl<P: Partitioner> Stored<P> {
             evaluated_at_growth: 0,
             written: Written::default(),
             earlier: HeuristicStatistics::default(),
+            earlier_work: 0,
         }
     }
 
     /// Counts what was done by a store whose place this one takes.
     pub fn after<Q: Partitioner>(self, first: &Stored<Q>) -> Stored<P> {
-        Stored { earlier: first.statistics(), ..self }
+        let earlier_work = first.earlier_work + first.schedule.total();
+        Stored { earlier: first.statistics(), earlier_work, ..self }
     }
 
     /// The components that costs are divided among.
@@ -197,7 +200,7 @@ impl<P: Partitioner> Heuristic for Stored<P> {
     }
 
     fn work(&self) -> Option<work::Work> {
-        Some(self.schedule.total())
+        Some(self.earlier_work + self.schedule.total())
     }
 
     fn statistics(&self) -> HeuristicStatistics {
