@@ -5,6 +5,7 @@
 //! *Finders* only look for plans. A finder has some work at once when it joins, then a
 //! [`FINDER_PART`]th of a prover's share while its plans get better, and less when it stalls: the part
 //! halves whenever its work since the last better plan has doubled.
+//! As long as there is no plan at all, it has the same share as a prover, up to [`FIRST_PLAN`].
 //!
 //! The rule: whoever is behind most works next, the first of several; how far an engine has come is
 //! its work so far, each piece divided by the share that it had then.
@@ -59,6 +60,9 @@ const PART: Work = 20;
 
 /// A finder whose plans get better has this part of a prover's share.
 const FINDER_PART: f64 = 20.0;
+
+/// So much work may a finder do for the first plan.
+const FIRST_PLAN: Work = 2 * SECOND;
 
 /// The work after which a finder without a better plan is said to stall.
 const PATIENCE: Work = SECOND / 2;
@@ -121,9 +125,10 @@ impl<'e> Seat<'e> {
     }
 
     /// The share of the work that it has now; a prover has 1.
-    fn share(&self) -> f64 {
+    fn share(&self, has_plan: bool) -> f64 {
         match self.role {
             Role::Prover => 1.0,
+            Role::Finder if !has_plan && self.work < FIRST_PLAN => 1.0,
             Role::Finder => {
                 let stalled = (self.work - self.improved_at) / PATIENCE + 1;
                 1.0 / FINDER_PART / stalled.next_power_of_two() as f64
@@ -153,7 +158,7 @@ pub(super) fn take_turns(
         let others = seats.iter().enumerate().filter(|&(i, seat)| i != next && !seat.is_gone());
         let promised: usize = others.map(|(_, seat)| seat.engine.may_take()).sum();
         let seat = &mut seats[next];
-        let share = seat.share();
+        let share = seat.share(bounds.plan().is_some());
         let usual = ((all_work / PART) as f64 * share) as Work;
         let at_once = std::mem::take(&mut seat.at_once);
         let slice = usual.max(pace.least_slice).min(threads.most_slice()).max(at_once);
@@ -397,6 +402,17 @@ mod tests {
         let (improving, stalling) = (share(&better), share(&[Act::Offer(7)]));
         assert!((0.04..0.06).contains(&improving), "{improving}");
         assert!(stalling < improving / 2.0, "{stalling} {improving}");
+    }
+
+    #[test]
+    fn a_finder_without_any_plan_works_as_much_as_a_prover_for_a_while() {
+        let long: Vec<Act> = [Act::Work; 300].into_iter().chain([Act::Exhaust]).collect();
+        let (mut prover, mut finder) = (scripted("prover", &long), scripted("finder", &[]));
+        let seats = vec![Seat::new(&mut prover), Seat::new(&mut finder).finder(1)];
+        let order = play_seated(seats, &mut Bounds::new());
+        assert_eq!(order[1..7], [0, 1, 0, 1, 0, 1], "{order:?}");
+        // Nobody waits for a plan that is not found.
+        assert!(finder.work > FIRST_PLAN && finder.work < prover.work / 5, "{}", finder.work);
     }
 
     #[test]
