@@ -57,7 +57,8 @@ pub struct Stored<P> {
     written: Written,
     /// What a store whose place this one took has done.
     earlier: HeuristicStatistics,
-    earlier_work: work::Work,
+    /// Work that its schedule does not know of.
+    other_work: work::Work,
 }
 
 impl<P: Partitioner> Stored<P> {
@@ -77,14 +78,19 @@ impl<P: Partitioner> Stored<P> {
             evaluated_at_growth: 0,
             written: Written::default(),
             earlier: HeuristicStatistics::default(),
-            earlier_work: 0,
+            other_work: 0,
         }
     }
 
     /// Counts what was done by a store whose place this one takes.
     pub fn after<Q: Partitioner>(self, first: &Stored<Q>) -> Stored<P> {
-        let earlier_work = first.earlier_work + first.schedule.total();
-        Stored { earlier: first.statistics(), earlier_work, ..self }
+        let other_work = self.other_work + first.other_work + first.schedule.total();
+        Stored { earlier: first.statistics(), other_work, ..self }
+    }
+
+    /// Counts work that was done for it elsewhere.
+    pub fn count(&mut self, work: work::Work) {
+        self.other_work += work;
     }
 
     /// The components that costs are divided among.
@@ -200,7 +206,7 @@ impl<P: Partitioner> Heuristic for Stored<P> {
     }
 
     fn work(&self) -> Option<work::Work> {
-        Some(self.earlier_work + self.schedule.total())
+        Some(self.other_work + self.schedule.total())
     }
 
     fn statistics(&self) -> HeuristicStatistics {

@@ -15,6 +15,9 @@ use crate::work::{SECOND, Work};
 /// The work of the first stage: easy tasks end before it is over.
 const PATIENCE: Work = SECOND;
 
+/// What looking for more components counts as; it takes about that where there are some.
+const GROWTH: Work = SECOND;
+
 /// Makes the store of the second stage from that of the first; none if no more components are
 /// worth it.
 pub type Grow<'t, P> = Box<dyn FnOnce(&Stored<P>) -> Option<Stored<P>> + 't>;
@@ -69,7 +72,11 @@ impl<'t, P: Partitioner> Stages<'t, P> {
         else {
             return None;
         };
-        match grow.and_then(|grow| grow(&self.store)) {
+        let more = grow.and_then(|grow| {
+            self.store.count(GROWTH);
+            grow(&self.store)
+        });
+        match more {
             Some(more) => {
                 self.store = more.after(&self.store);
                 Some(Why::MoreComponents)

@@ -44,7 +44,7 @@ impl Default for Pace {
             least_slice: SECOND / 100,
             plans_join: SECOND / 10,
             plans_at_once: SECOND / 5,
-            symbolic_joins: SECOND,
+            symbolic_joins: SECOND / 2,
         }
     }
 }
