@@ -48,11 +48,13 @@ fn check(what: &str, task: &Task, seed: u64, seen: &mut Seen) {
     let solution = strategy::solve(task, strategy::Config::default(), &|_| {});
     assert_eq!(solution.outcome, outcome(task, optimum, &solution.outcome), "{what} {seed}");
     assert_eq!(solution.bounds.upper(), optimum, "{what} {seed}");
-    let hurried = strategy::Config { pace: Pace::HURRIED, ..strategy::Config::default() };
-    let solution = strategy::solve(task, hurried, &|_| {});
-    assert_eq!(solution.outcome, outcome(task, optimum, &solution.outcome), "{what} {seed}");
-    let who = solution.bounds.raised_by().into_iter().chain(solution.bounds.found_by());
-    seen.engines.extend(who);
+    for without in [Without::nothing(), [Feature::Plans].into_iter().collect()] {
+        let hurried = strategy::Config { pace: Pace::HURRIED, without, ..Default::default() };
+        let solution = strategy::solve(task, hurried, &|_| {});
+        assert_eq!(solution.outcome, outcome(task, optimum, &solution.outcome), "{what} {seed}");
+        let bounds = &solution.bounds;
+        seen.engines.extend(bounds.raised_by().into_iter().chain(bounds.found_by()));
+    }
     let parts = [Without::nothing(), [Feature::Dive, Feature::Policy].into_iter().collect()];
     for without in &parts {
         for patience in [0, 20_000] {
