@@ -72,7 +72,7 @@ fn parse_threads(text: &str) -> Result<usize, String> {
         return Ok(host::machine::cores());
     }
     match text.parse() {
-        Ok(0) | Err(_) => Err("not a number from 1 on, nor `auto`".to_string()),
+        Ok(0) | Err(_) => Err("write a number from 1 on, or `auto`".to_string()),
         Ok(threads) => Ok(threads),
     }
 }

@@ -30,7 +30,7 @@ const CONDITIONS: [Condition; 13] = [
         "plan",
         &["certificate-format"],
         |given| given.value("certificate-format") != Some("veripb") || given.is_of_projections(),
-        "projections if it is veripb: neither hmax, lmcut, Cartesian abstractions nor landmarks",
+        "projections for veripb, not hmax, lmcut, Cartesian abstractions or landmarks",
     ),
     (
         "plan",
