@@ -111,7 +111,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         &["plan", "temporal.pddl", "temporal-problem.pddl"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--time-limit", "soon"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--memory-limit", "4 gallons"],
-        &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--verbose"],
+        &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--stats"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--steps", "5"],
         &["explain", "domain.pddl", "three-boxes.pddl", "--bounds", "--as-published"],
         &[

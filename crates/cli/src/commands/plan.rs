@@ -61,9 +61,6 @@ pub(crate) struct Args {
     /// Print all statistics; they are always printed where standard output is not a terminal
     #[arg(long, conflicts_with = "quiet")]
     stats: bool,
-    /// Print every rise of the lower bound
-    #[arg(long, short, conflicts_with = "quiet")]
-    verbose: bool,
 }
 
 /// A number of threads.
@@ -372,11 +369,7 @@ impl Args {
     }
 
     fn options(&self) -> Options {
-        let verbosity = match (self.quiet, self.verbose) {
-            (true, _) => Verbosity::Quiet,
-            (_, true) => Verbosity::Verbose,
-            _ => Verbosity::Normal,
-        };
+        let verbosity = if self.quiet { Verbosity::Quiet } else { Verbosity::Normal };
         let to_person = match self.json {
             Some(Output::Stdout) => std::io::stderr().is_terminal(),
             _ => std::io::stdout().is_terminal(),

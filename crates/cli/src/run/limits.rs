@@ -73,7 +73,6 @@ pub(crate) enum Verbosity {
     /// Only that something is going on, if it takes long.
     Progress,
     Normal,
-    Verbose,
 }
 
 /// A run ends this long before the system would kill it for its processor time, …

@@ -169,14 +169,8 @@ impl Run {
             return;
         }
         known.report.lower_bound = Some(lower);
-        let Statistics { evaluated, expanded, .. } = known.report.statistics;
         drop(known);
         self.write_progress(Due::Rise);
-        if self.options.verbosity == Verbosity::Verbose {
-            self.line.make_room(|| {
-                eprintln!("f = {lower}, {evaluated} evaluated, {expanded} expanded");
-            });
-        }
     }
 
     /// A plan that is found now.
@@ -205,9 +199,6 @@ impl Run {
         };
         drop(old);
         self.write_progress(Due::Rise);
-        if self.options.verbosity == Verbosity::Verbose {
-            self.line.make_room(|| eprintln!("plan of cost {} by {}", last.cost, last.found_by));
-        }
     }
 
     /// Says something on the way, unless the run is to be quiet.

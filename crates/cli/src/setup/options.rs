@@ -267,7 +267,6 @@ mod tests {
             "progress",
             "quiet",
             "stats",
-            "verbose",
             "help",
         ];
         let command = crate::Cli::command();
