@@ -256,6 +256,10 @@ mod tests {
         // Whatever else `plan` has is for every heuristic.
         let general = [
             "engine",
+            "threads",
+            "gap",
+            "start-plan",
+            "anytime",
             "heuristic",
             "time-limit",
             "memory-limit",
