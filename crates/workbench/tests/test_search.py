@@ -109,13 +109,15 @@ def test_limits_end_a_search() -> None:
     assert found.seconds < 5
 
 
-@pytest.mark.parametrize("what", ["search", "exact", "partition"])
+@pytest.mark.parametrize("what", ["default", "search", "exact", "partition"])
 def test_ctrl_c_ends_a_call(what: str) -> None:
     task = blocks_task(12)
     components = wb.Components(task, ["systematic:1"])
     states = task.random_walks(100_000, longest=10)
-    everything = wb.Components(task)
+    everything, large = wb.Components(task), blocks_task(40)
     calls: dict[str, Callable[[], object]] = {
+        # Most of the time goes into components.
+        "default": lambda: wb.plan(large),
         # Python's own bytecode, and a search that is in Rust throughout.
         "search": lambda: wb.plan(
             task, partitionings=list(components.partition(task.initial, "uniform"))

@@ -178,6 +178,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     };
     let events = |event: Event<'_>| match event {
         Event::Note(text) => run.remark(text.to_string()),
+        Event::Building => {}
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
         Event::Symbolic(statistics) => run.note(|report| report.symbolic = Some(*statistics)),

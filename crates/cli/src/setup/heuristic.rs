@@ -224,7 +224,10 @@ impl HeuristicOptions {
             Name::Blind => return Ok(Box::new(Blind::new(task))),
             Name::Hmax => return Ok(Box::new(HMax::new(task))),
             Name::Lmcut => return Ok(Box::new(LmCut::new(task))),
-            Name::Auto => return Ok(usual_bound(task, sources, memory, self.without(), note)),
+            Name::Auto => {
+                let interrupt = Box::new(|| false);
+                return Ok(usual_bound(task, sources, memory, self.without(), note, interrupt));
+            }
             _ => {}
         }
         let abstractions = match first_components(task, sources, &memory, note) {

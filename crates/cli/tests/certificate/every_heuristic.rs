@@ -59,7 +59,8 @@ pub(super) fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + 
     let diving = first().with_patience(0);
     let worth = Worth { gain: 0.0, least_steps: 0.0 };
     let memory = MemoryPlan::new(None);
-    let auto = || growing(task, &projections, memory, Without::nothing(), worth);
+    let never = || Box::new(|| false);
+    let auto = || growing(task, &projections, memory, Without::nothing(), worth, never());
     vec![
         ("silent", Box::new(Silent)),
         ("mute", Box::new(Mute(HMax::new(task)))),

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::collections::{Worth, larger_collection};
+use super::collections::{Interrupt, Worth, larger_collection};
 use super::components::{Source, components};
 use super::memory::MemoryPlan;
 use super::stages::Stages;
@@ -27,10 +27,11 @@ pub fn usual_bound<'t>(
     memory: MemoryPlan,
     without: Without,
     note: &mut dyn FnMut(String),
+    interrupt: Interrupt<'t>,
 ) -> Box<dyn Heuristic + 't> {
     match first_components(task, sources, &memory, note) {
         Ok(first) if sources.is_some() => Box::new(stages(&first, &memory, &without)),
-        Ok(first) => Box::new(growing(task, &first, memory, without, Worth::default())),
+        Ok(first) => Box::new(growing(task, &first, memory, without, Worth::default(), interrupt)),
         Err(instead) => instead,
     }
 }
@@ -42,7 +43,8 @@ pub fn later_bound<'t>(
     without: Without,
 ) -> Option<Box<dyn Heuristic + 't>> {
     let first = first_components(task, None, &memory, &mut |_| {}).ok()?;
-    let mut stages = growing(task, &first, memory, without, Worth::default());
+    let interrupt = Box::new(|| false);
+    let mut stages = growing(task, &first, memory, without, Worth::default(), interrupt);
     stages.begin(&task.initial, Why::First);
     (stages.go_on() == Some(Why::MoreComponents)).then(|| Box::new(stages) as Box<dyn Heuristic>)
 }
@@ -84,13 +86,15 @@ pub fn growing<'t>(
     memory: MemoryPlan,
     without: Without,
     worth: Worth,
+    interrupt: Interrupt<'t>,
 ) -> Stages<'t, Portfolio<'static>> {
     let stages = stages(first, &memory, &without);
     if without.has(Feature::Growth) {
         return stages;
     }
     stages.growing(Box::new(move |first| {
-        let all = larger_collection(task, first.abstractions(), &memory, &without, worth)?;
+        let all =
+            larger_collection(task, first.abstractions(), &memory, &without, worth, &interrupt)?;
         let portfolio = second_portfolio(&all, &memory, &without);
         Some(Stored::new(portfolio, second_config(&memory)))
     }))

@@ -76,24 +76,35 @@ fn cut_config(memory: &MemoryPlan) -> CutConfig {
     CutConfig { operators: usual.operators.min(memory.transitions()), ..usual }
 }
 
-/// The collection to go on with, if more components than the first ones are worth it.
+/// Whether the run is to end, which whoever builds components asks between two steps.
+pub type Interrupt<'t> = Box<dyn Fn() -> bool + 't>;
+
+/// The collection to go on with, if more components than the first ones are worth it and nobody
+/// interrupts.
 pub(super) fn larger_collection(
     task: &Task,
     first: &Arc<Abstractions>,
     memory: &MemoryPlan,
     without: &Without,
     worth: Worth,
+    interrupt: &dyn Fn() -> bool,
 ) -> Option<Arc<Abstractions>> {
     if first.is_dead_end(&task.initial) {
         return None;
     }
+    let go_on = || (!interrupt()).then_some(());
     let mut comparison = Comparison::new(task, first, worth);
-    let mut best = comparison.best(candidates(task, first, memory, without));
+    go_on()?;
+    let candidates = candidates(task, first, memory, without);
+    go_on()?;
+    let mut best = comparison.best(candidates);
+    go_on()?;
     let landmarks = landmark_config(memory);
     let counted = match without.has(Feature::Landmarks) {
         true => Vec::new(),
         false => landmark_abstractions(task, &landmarks),
     };
+    go_on()?;
     let cuts = match without.has(Feature::Cuts) {
         true => Vec::new(),
         false => {
@@ -106,6 +117,7 @@ pub(super) fn larger_collection(
         // Beside the first components alone they are cheaper to look at.
         let beside = [Some(first.clone()), best.clone()];
         for all in beside.into_iter().flatten() {
+            go_on()?;
             best = comparison.best(vec![joined(task, &all, more)]).or(best);
         }
     }

@@ -38,7 +38,7 @@ mod without;
 
 pub use crate::engine::{Bounds, Engine, Gap, Progress};
 pub use bound::{first_components, growing, later_bound, stages, stored_config, usual_bound};
-pub use collections::Worth;
+pub use collections::{Interrupt, Worth};
 pub use components::{Source, components};
 pub use memory::MemoryPlan;
 pub use stages::{Grow, Stages};
@@ -52,7 +52,7 @@ use crate::heuristic::Heuristic;
 use crate::plan::Plan;
 use crate::plans::{self, Plans};
 use crate::reduce::Reduction;
-use crate::search::{self, CertifyError, Limits, Outcome, Pruning, Search, Statistics};
+use crate::search::{self, CertifyError, Limits, Outcome, Pruning, Search, Statistics, Stop};
 use crate::symbolic::{self, Direction, Symbolic};
 use crate::task::Task;
 use threads::{Alone, Others, side_by_side};
@@ -100,6 +100,8 @@ pub enum Engines {
 pub enum Event<'e> {
     /// Something about them that the user should know.
     Note(&'e str),
+    /// Another step of building components is done.
+    Building,
     /// The search begins.
     Searching,
     /// Figures of A* so far, about every millisecond that it works.
@@ -255,7 +257,12 @@ fn guided_search<'t>(
     let Config { limits, bound, components, without, .. } = config;
     let note = &mut |text: String| events(Event::Note(&text));
     let bound = bound.unwrap_or_else(|| {
-        usual_bound(task, components.as_deref(), *memory, without.clone(), note)
+        let interrupt = Box::new(move || {
+            events(Event::Building);
+            // Memory that building takes may be given back.
+            matches!(limits.reached(0, 0), Some(Stop::Interrupted | Stop::OutOfTime))
+        });
+        usual_bound(task, components.as_deref(), *memory, without.clone(), note, interrupt)
     });
     let progress: search::OnProgress<'t> = Box::new(|statistics| events(Event::Search(statistics)));
     let pruning = Pruning {

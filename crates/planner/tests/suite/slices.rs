@@ -26,7 +26,8 @@ fn advance(engine: &mut dyn Engine, bounds: &mut Bounds, slice: u64) -> (Progres
 fn default_bound(task: &Task) -> Option<Box<dyn Heuristic + '_>> {
     let memory = MemoryPlan::new(None);
     let first = first_components(task, None, &memory, &mut |_| {}).ok()?;
-    let stages: Stages<_> = growing(task, &first, memory, Without::nothing(), Worth::default());
+    let (worth, interrupt) = (Worth::default(), Box::new(|| false));
+    let stages: Stages<_> = growing(task, &first, memory, Without::nothing(), worth, interrupt);
     Some(Box::new(stages.with_patience(20_000)))
 }
 

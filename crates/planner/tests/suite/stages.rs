@@ -1,6 +1,7 @@
 //! The strategy on random tasks with and without conditional effects and axioms: its bound is
 //! admissible in every state in both stages, and it finds the optimum.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use planner::heuristic::{Estimate, Heuristic, Verdict, Visit, Why};
@@ -25,7 +26,36 @@ fn bound<'t>(task: &'t Task, without: &Without) -> Option<Stages<'t, Portfolio<'
     let memory = MemoryPlan::new(None);
     let first = first_components(task, None, &memory, &mut |_| {}).ok()?;
     let worth = Worth { gain: 0.0, least_steps: 0.0 };
-    Some(growing(task, &first, memory, without.clone(), worth))
+    Some(growing(task, &first, memory, without.clone(), worth, Box::new(|| false)))
+}
+
+#[test]
+fn an_interrupt_ends_the_building_of_components() {
+    let (mut built, mut asked) = (0, 0);
+    for seed in 0..50 {
+        let task = random_task(seed);
+        let memory = MemoryPlan::new(None);
+        let Ok(first) = first_components(&task, None, &memory, &mut |_| {}) else { continue };
+        let worth = Worth { gain: 0.0, least_steps: 0.0 };
+        // How many questions are answered with no.
+        for patience in [0, 3, usize::MAX] {
+            let questions = Cell::new(0);
+            let interrupt = Box::new(|| {
+                questions.set(questions.get() + 1);
+                questions.get() > patience
+            });
+            let mut stages = growing(&task, &first, memory, Without::nothing(), worth, interrupt);
+            stages.begin(&task.initial, Why::First);
+            let has_more = stages.go_on() == Some(Why::MoreComponents);
+            drop(stages);
+            if questions.get() > patience {
+                assert_eq!((has_more, questions.get()), (false, patience + 1), "{seed}");
+                asked += 1;
+            }
+            built += usize::from(has_more);
+        }
+    }
+    assert!(built > 10 && asked > 50, "{built} built, {asked} interrupted");
 }
 
 /// What was checked, and how often the second stage had more components.

@@ -56,7 +56,7 @@ pub(super) fn find_plan(task: &Task, components: Option<Vec<Source>>, run: &Run)
         Event::Note(text) => note(text),
         Event::Searching => run.enter(Phase::Search),
         Event::Search(statistics) => run.progress(statistics),
-        Event::Symbolic(_) => {}
+        Event::Building | Event::Symbolic(_) => {}
         Event::Bound(bounds) | Event::Plan(_, bounds) => run.raise_bound(bounds.lower()),
     };
     let solution = strategy::solve(task, config, &events);
