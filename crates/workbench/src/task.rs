@@ -145,7 +145,7 @@ impl Task {
 
     /// Whether bounds hold in every assignment: the task knows of no facts that exclude each other.
     ///
-    /// >>> Task(DOMAIN, PROBLEM).holds_everywhere, Task(DOMAIN, PROBLEM).reduce().holds_everywhere
+    /// >>> Task.random(4).holds_everywhere, Task.random(4).reduce().holds_everywhere
     /// (True, False)
     #[getter]
     fn holds_everywhere(&self) -> bool {
