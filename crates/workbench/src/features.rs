@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lcp::graph::GraphKind;
 use lcp::predict::{MEMORY_LIMIT, patterns_of};
-use lcp::wl::{self, FeatureGenerator, RowId, VocabularyBuilder};
+use lcp::wl::{self, FeatureGenerator, FeatureMatrix, VocabularyBuilder};
 use numpy::{PyArray1, PyArray2};
 use planner::abstraction::Abstractions;
-use planner::task::OpId;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -187,68 +186,23 @@ impl Features {
             true => abstractions.len() * abstractions.num_operators(),
             false => abstractions.num_pairs(),
         };
-        let table = py.detach(|| {
+        let found = py.detach(|| {
             let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
             let signals = Signals::new();
-            let mut table = Table::default();
+            let mut found = FeatureMatrix::default();
             for state in states.rows() {
                 signals.check()?;
-                let found = generator.state_rows(state);
-                if found.generation() != table.generation {
-                    table.generation = found.generation();
-                    table.known.clear();
-                }
-                for p in abstractions.ids() {
-                    let of_pattern = found.pattern(p.index());
-                    let row = |row: RowId| found.row_table().row(row);
-                    let places: Vec<i32> =
-                        of_pattern.rows().map(|(id, _)| table.place(id, row(id))).collect();
-                    if all {
-                        table.rows.extend(of_pattern.rows_of_operators().map(|i| places[i]));
-                    } else {
-                        let of = |&o: &OpId| places[of_pattern.row_of_operator(o)];
-                        let operators = abstractions.component(p).relevant_operators();
-                        table.rows.extend(operators.iter().map(of));
-                    }
-                }
+                found.add(abstractions, &mut generator, state, all);
             }
-            PyResult::Ok(table)
+            PyResult::Ok(found)
         })?;
         let counts =
-            |of: fn(&(u32, u32)) -> u32| table.items.iter().map(|i| of(i) as i32).collect();
+            |of: fn(&(u32, u32)) -> u32| found.items.iter().map(|i| of(i) as i32).collect();
         Ok(FeatureRows {
             features: vector(py, counts(|&(feature, _)| feature)),
             counts: vector(py, counts(|&(_, count)| count)),
-            offsets: vector(py, [0].into_iter().chain(table.ends.iter().copied()).collect()),
-            rows: matrix(py, table.rows, states.len(), columns)?.unbind(),
+            offsets: vector(py, found.offsets),
+            rows: matrix(py, found.rows, states.len(), columns)?.unbind(),
         })
-    }
-}
-
-/// The different rows of a call.
-#[derive(Default)]
-struct Table {
-    /// The generation of the generator's numbers.
-    generation: u64,
-    /// The place of each row of the generator; negative for those that were not met yet.
-    known: Vec<i32>,
-    ends: Vec<i64>,
-    items: Vec<(u32, u32)>,
-    rows: Vec<i32>,
-}
-
-impl Table {
-    /// The place of a row, which is added if it is new.
-    fn place(&mut self, id: RowId, row: &[(u32, u32)]) -> i32 {
-        if self.known.len() <= id.index() {
-            self.known.resize(id.index() + 1, -1);
-        }
-        let place = &mut self.known[id.index()];
-        if *place < 0 {
-            *place = self.ends.len() as i32;
-            self.items.extend_from_slice(row);
-            self.ends.push(self.items.len() as i64);
-        }
-        *place
     }
 }

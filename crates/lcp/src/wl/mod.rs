@@ -17,11 +17,13 @@ mod distances;
 mod generator;
 mod indices;
 mod lists;
+mod matrix;
 mod pattern_graph;
 mod refinement;
 mod rows;
 mod vocabulary;
 
 pub use generator::{FeatureGenerator, PatternRows, StateRows};
+pub use matrix::FeatureMatrix;
 pub use rows::{BagId, RowId, RowTable};
 pub use vocabulary::{Vocabulary, VocabularyBuilder, VocabularyError};
