@@ -10,7 +10,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 
 use crate::commands::{
-    ascent, documents, evaluate, experiment, explain, generate, judge, plan, sample, train,
+    ascent, documents, evaluate, experiment, explain, export, generate, judge, plan, sample, train,
     translate, validate,
 };
 use crate::run::exit::{self, Exit};
@@ -49,6 +49,7 @@ enum Command {
     Experiment(experiment::Args),
     Generate(generate::Args),
     Sample(sample::Args),
+    Export(export::Args),
     Train(train::Args),
     Judge(judge::Args),
     #[command(hide = true)]
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         Command::Experiment(args) => experiment::run(args),
         Command::Generate(args) => generate::run(args),
         Command::Sample(args) => sample::run(args),
+        Command::Export(args) => export::run(args),
         Command::Train(args) => train::run(args),
         Command::Judge(args) => judge::run(args),
         Command::Ascent(args) => ascent::run(args),

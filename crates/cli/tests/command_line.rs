@@ -64,7 +64,7 @@ fn every_command_has_help_with_examples() {
 
 #[test]
 fn help_of_the_core_commands() {
-    for name in ["translate", "validate"] {
+    for name in ["export", "translate", "validate"] {
         let help = run_in(&examples(), &[name, "--help"]);
         assert_snapshot(&snapshot(&format!("help-{name}")), text(&help.stdout));
     }
@@ -112,6 +112,9 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         &["plan", "domain.pddl", "three-boxes.pddl", "--time-limit", "soon"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--memory-limit", "4 gallons"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--quiet", "--stats"],
+        &["export", "missing.samples", "-o", "arrays"],
+        &["export", "noise.sas", "-o", "arrays"],
+        &["export", "missing.samples", "-o", "arrays", "--distances"],
         &["plan", "domain.pddl", "three-boxes.pddl", "--steps", "5"],
         &["explain", "domain.pddl", "three-boxes.pddl", "--bounds", "--as-published"],
         &[

@@ -57,3 +57,32 @@ fn twenty_lines_of_python_read_samples() {
         assert!(operators.iter().all(|&n| n > 0), "{operators:?}");
     }
 }
+
+#[test]
+fn exports_stay_in_their_folder_and_depend_on_the_samples_alone() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apportion"));
+        command.args(args).current_dir(&folder).output().unwrap()
+    };
+    let problem = root.join("examples/courier/two-parcels.pddl");
+    let sample = ["sample", problem.to_str().unwrap(), "--per-task", "4", "-o", "courier.samples"];
+    assert!(run(&sample).status.success());
+    for to in ["a", "b"] {
+        assert!(run(&["export", "courier.samples", "--graph", "flg", "-o", to]).status.success());
+    }
+    let read = |to: &str| std::fs::read(folder.path().join(to).join("two-parcels.npz")).unwrap();
+    assert!(read("a").len() > 1000 && read("a") == read("b"));
+    let twice = run(&["export", "courier.samples", "courier.samples", "-o", "a"]);
+    assert_eq!(twice.status.code(), Some(31));
+    let mut samples = Dataset::load(&folder.path().join("courier.samples")).unwrap();
+    for name in ["../outside", "/outside", "..", ""] {
+        samples.tasks[0].name = name.to_string();
+        samples.save(&folder.path().join("wrong.samples")).unwrap();
+        let refused = run(&["export", "wrong.samples", "-o", "c"]);
+        assert_eq!(refused.status.code(), Some(31), "{name}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("not the name of a file"));
+        assert!(!folder.path().join("outside.npz").exists());
+    }
+}

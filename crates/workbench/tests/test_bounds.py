@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,6 +175,39 @@ def test_what_is_exported_is_what_there_is(blocks: wb.Task, tmp_path: Path) -> N
     assert (found["dense"].sum(axis=1)[found["rows"]] == counts[rows.rows]).all()
     wb.export(path, components, states, labels=None)
     assert "shares" not in _reader("read_export")(path)
+
+
+def test_the_program_exports_the_same(tmp_path: Path) -> None:
+    problem = tmp_path / "five.pddl"
+    problem.write_text(blocks_problem(5))
+    samples = apportion.sample(BLOCKS, problem, tmp_path / "five.samples", per_task=12, labels="canonical")
+    program = os.environ.get("APPORTION") or "apportion"
+    export = [program, "export", str(samples), "--graph", "aoag", "--distances", "-o", str(tmp_path / "arrays")]
+    subprocess.run(export, check=True, capture_output=True)
+    theirs = _reader("read_export")(tmp_path / "arrays/five.npz")
+    task = wb.Task(BLOCKS, blocks_problem(5))
+    components, states = wb.Components(task), theirs["states"]
+    vocabulary = wb.Vocabulary.learn([(components, states)], "aoag", distances=True)
+    wb.export(tmp_path / "ours.npz", components, states, labels="canonical", vocabulary=vocabulary)
+    ours = _reader("read_export")(tmp_path / "ours.npz")
+    assert theirs.keys() == ours.keys() and theirs.pop("components") == ours["components"]
+    # Samples hold shares of 16 bits, and a value that is at most 0.2 % too high.
+    for name in theirs:
+        if name in ("shares", "values"):
+            assert np.allclose(theirs[name], ours[name], atol=1e-3), name
+        elif name == "upper":
+            assert (theirs["values"] <= theirs[name]).all()
+            assert np.allclose(theirs[name], ours["values"], rtol=3e-3), name
+        else:
+            assert np.array_equal(theirs[name], ours[name]), name
+            assert np.asarray(theirs[name]).dtype == np.asarray(ours[name]).dtype, name
+    # The labels are those of the samples.
+    header, (told,), arrays = _reader("read_samples")(samples)
+    assert (theirs["upper"] == arrays["0.h_ocp"]).all() and len(theirs["pairs"]) == told["pairs"]
+    shares = np.zeros_like(theirs["shares"])
+    row = np.repeat(np.arange(len(states)), np.diff(arrays["0.first"]))
+    shares[row, arrays["0.pairs"]] = np.array(arrays["0.shares"]) / 65535
+    assert np.allclose(theirs["shares"], shares, atol=1e-7)
 
 
 def _reader(name: str) -> Callable[..., Any]:

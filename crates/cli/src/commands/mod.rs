@@ -5,6 +5,7 @@ pub(crate) mod documents;
 pub(crate) mod evaluate;
 pub(crate) mod experiment;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod generate;
 pub(crate) mod judge;
 pub(crate) mod plan;
