@@ -197,9 +197,9 @@ impl<'a> Reader<'a> {
 
     fn task(mut self) -> Result<Task, SasError> {
         self.keyword("begin_version")?;
-        let version: u32 = self.number("the version number 3")?;
-        if version != 3 {
-            return Err(self.syntax("the version number 3", &version.to_string()));
+        let version = self.next("the version number 3")?;
+        if version != "3" {
+            return Err(self.syntax("the version number 3", version));
         }
         self.keyword("end_version")?;
         self.keyword("begin_metric")?;

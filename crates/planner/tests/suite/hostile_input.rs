@@ -167,6 +167,7 @@ fn truncated_and_contradictory_sas() {
         assert!(sas::read(&SAS[..end]).is_err(), "at byte {end}");
     }
     for (old, new) in [
+        ("begin_version\n3", "begin_version\n+3"),
         ("end_metric\n2", "end_metric\n18446744073709551615"),
         ("-1\n3\n", "-1\n4294967295\n"),
         ("-1\n3\n", "-1\n0\n"),
