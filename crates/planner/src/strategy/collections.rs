@@ -19,8 +19,8 @@ use crate::abstraction::{
 };
 use crate::estimate::Estimate;
 use crate::partition::{
-    Ascent, AscentConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator, StepRule,
-    Walks,
+    Ascent, AscentConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator, Start,
+    StepRule, Walks,
 };
 use crate::task::{Cost, Task, Value};
 use crate::work::{Budget, SECOND, Work};
@@ -156,9 +156,13 @@ struct Comparison {
 impl Comparison {
     /// What the store over the first components reaches, which is ascent's or that of greedy
     /// orders.
+    /// As many steps as the store makes: with fewer, growth looks better than it is, and a dive over
+    /// the first components may be all that the task needs.
     fn new(task: &Task, projections: &Arc<Abstractions>, worth: Worth) -> Comparison {
         let mut budget = Budget::new(COMPARISON);
-        let mut ascent = Ascent::new(projections, AscentConfig::every_state(StepRule::PLAIN));
+        let config =
+            AscentConfig { start: Start::Saturated, ..AscentConfig::stored(StepRule::trained()) };
+        let mut ascent = Ascent::new(projections, config);
         let mut orders = Saturated::new(projections);
         let mut states: Vec<(Vec<Value>, Cost)> = Vec::new();
         for state in samples(task, projections, SAMPLES, &mut budget) {
