@@ -145,6 +145,8 @@ pub(crate) struct Report {
     pub(crate) plans_written: usize,
     /// No plan costs less than this; unknown before the search.
     pub(crate) lower_bound: Option<Cost>,
+    /// How it rose.
+    pub(crate) bounds: Vec<BoundShown>,
     /// The engine that showed that.
     pub(crate) bound_by: Option<&'static str>,
     /// Figures of symbolic search, if it took part.
@@ -190,7 +192,32 @@ pub(crate) struct PlanFound {
     pub(crate) found_by: &'static str,
 }
 
+/// A lower bound that was shown on the way.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct BoundShown {
+    /// Since the run began, and of processor time.
+    pub(crate) seconds: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) lower_bound: Cost,
+}
+
+/// No more bounds than this are kept, …
+pub(crate) const MOST_BOUNDS: usize = 1024;
+
+/// … which is enough for a month if a bound takes the place of the last one unless the time since
+/// then is this part of all.
+const BOUNDS_APART: f64 = 0.02;
+
 impl Report {
+    /// Takes note of a lower bound, without allocating.
+    pub(crate) fn raise(&mut self, bound: BoundShown) {
+        let near = |last: &BoundShown| bound.seconds * (1.0 - BOUNDS_APART) < last.seconds;
+        if self.bounds.last().is_some_and(near) || self.bounds.len() == MOST_BOUNDS {
+            self.bounds.pop();
+        }
+        self.bounds.push(bound);
+    }
+
     /// The object as one line of text.
     pub(crate) fn json(&self) -> String {
         let text = serde_json::to_string(self).expect("a report is always valid JSON");

@@ -24,7 +24,7 @@ use crate::run::limits::{Log, Options, Verbosity, processor_time_limit};
 use crate::run::output::{self, Output};
 use crate::run::progress::ProgressLine;
 use crate::run::progress_file::{Due, Progress, ProgressFile};
-use crate::run::report::{self, PlanFound, Report, Status};
+use crate::run::report::{self, BoundShown, MOST_BOUNDS, PlanFound, Report, Status};
 use crate::run::{memory, signals};
 use crate::setup::heuristic::Resources;
 
@@ -81,6 +81,7 @@ impl Run {
             memory_limit_bytes: options.memory_limit,
             // So that a note needs no memory while the report is locked.
             notes: Vec::with_capacity(16),
+            bounds: Vec::with_capacity(MOST_BOUNDS),
             ..Report::default()
         };
         if let Some(json) = &options.json {
@@ -169,6 +170,8 @@ impl Run {
             return;
         }
         known.report.lower_bound = Some(lower);
+        let (seconds, cpu_s) = (self.started.elapsed().as_secs_f64(), memory::usage().1);
+        known.report.raise(BoundShown { seconds, cpu_s, lower_bound: lower });
         drop(known);
         self.write_progress(Due::Rise);
     }
