@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use planner::plan::Plan;
 use planner::reduce::{ReduceConfig, Reduction, reduce};
 use planner::search::{Limits, Outcome, Stop};
 use planner::strategy::{self, Config, Engines, Event, Feature, Without};
@@ -22,7 +23,7 @@ use crate::run::output::{Output, keep_apart, parse_path};
 use crate::run::report::Status;
 use crate::run::watch::{Phase, Run};
 use crate::setup::heuristic::{HeuristicArgs, Name, Resources};
-use crate::setup::input::TaskArgs;
+use crate::setup::input::{Input, TaskArgs};
 
 /// Find an optimal plan
 #[derive(clap::Args)]
@@ -149,6 +150,11 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     args.certificate.check(task)?;
 
     run.enter(Phase::Preprocess);
+    let better = Better::new(run, &input, &args.plan_file, &args.better);
+    let start_plan = args.start_plan(&input, run)?;
+    if let Some((plan, found_by)) = &start_plan {
+        better.take(plan, 0, found_by);
+    }
     let started = Instant::now();
     let reduction = args.reduce(task, &run.resources());
     run.note(|report| report.set_reduction(&reduction, started.elapsed()));
@@ -159,11 +165,13 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     }
     let without = args.without(&reduction, &mut |note| run.remark(note));
     let resources = run.resources();
-    let better = Better::new(run, &input, &reduction, &args.plan_file, &args.better);
-    let start_plan = args.better.read_start_plan(&input, &reduction, run)?;
-    if let Some(plan) = &start_plan {
-        better.take(plan, 0, START_PLAN);
-    }
+    let start_plan = start_plan.and_then(|(plan, found_by)| {
+        let smaller = reduction.smaller_plan(&plan);
+        if smaller.is_none() {
+            run.remark("the start plan is not used: the reduced task lacks its operators".into());
+        }
+        Some((smaller?, found_by))
+    });
     let config = Config {
         limits: args.search_limits(run),
         memory_bytes: resources.beside(task).memory_bytes,
@@ -188,7 +196,8 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         }
         Event::Plan(plan, bounds) => {
             run.raise_bound(bounds.lower());
-            better.take(plan, bounds.lower(), bounds.found_by().unwrap_or_default());
+            let found_by = bounds.found_by().unwrap_or_default();
+            better.take(&reduction.plan(plan), bounds.lower(), found_by);
         }
     };
     let is_alone = matches!(config.engines, Engines::Symbolic(_));
@@ -303,6 +312,25 @@ impl Args {
     /// Whether a certificate of a lower bound is of use, so that time and memory are kept back for it.
     fn keeps_back(&self) -> bool {
         self.certificate.is_wanted() && self.better.accepts_others()
+    }
+
+    /// A plan to begin with: the user's, or one of a large task.
+    fn start_plan(
+        &self,
+        input: &Input,
+        run: &'static Run,
+    ) -> anyhow::Result<Option<(Plan, &'static str)>> {
+        if let Some(plan) = self.better.read_start_plan(input, run)? {
+            return Ok(Some((plan, START_PLAN)));
+        }
+        let config = Config {
+            limits: self.search_limits(run),
+            memory_bytes: run.resources().beside(&input.task).memory_bytes,
+            without: self.heuristic.options.without(),
+            engines: self.engines(),
+            ..Config::default()
+        };
+        Ok(strategy::early_plan(&input.task, &config))
     }
 
     /// The limits of the search.

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use planner::engine::Gap;
 use planner::plan::Plan;
-use planner::reduce::Reduction;
 use planner::task::{Cost, Task};
 
 use crate::run::exit::{Exit, Failure};
@@ -55,13 +54,8 @@ impl BetterArgs {
         self.files(plan_file).into_iter().try_for_each(|path| Output::File(path).remove_old())
     }
 
-    /// The plan to begin with, as one of the smaller task.
-    pub(crate) fn read_start_plan(
-        &self,
-        input: &Input,
-        reduction: &Reduction<'_>,
-        run: &Run,
-    ) -> anyhow::Result<Option<Plan>> {
+    /// The plan to begin with.
+    pub(crate) fn read_start_plan(&self, input: &Input, run: &Run) -> anyhow::Result<Option<Plan>> {
         let Some(path) = &self.start_plan else { return Ok(None) };
         let wrong = |why: &dyn std::fmt::Display| {
             Failure::new(Exit::Input, format!("the start plan {}: {why}", path.display()))
@@ -73,11 +67,7 @@ impl BetterArgs {
         for name in unknown {
             run.remark(format!("the start plan's step ({name}) changes nothing and is left out"));
         }
-        let smaller = reduction.smaller_plan(&plan);
-        if smaller.is_none() {
-            run.remark("the start plan is not used: the reduced task lacks its operators".into());
-        }
-        Ok(smaller)
+        Ok(Some(plan))
     }
 }
 
@@ -96,7 +86,6 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
 pub(crate) struct Better<'r> {
     run: &'r Run,
     input: &'r Input,
-    reduction: &'r Reduction<'r>,
     plan_file: &'r Output,
     is_written: bool,
     state: RefCell<State>,
@@ -118,26 +107,25 @@ impl<'r> Better<'r> {
     pub(crate) fn new(
         run: &'r Run,
         input: &'r Input,
-        reduction: &'r Reduction<'r>,
         plan_file: &'r Output,
         args: &BetterArgs,
     ) -> Better<'r> {
         let is_written = args.anytime;
-        Better { run, input, reduction, plan_file, is_written, state: RefCell::default() }
+        Better { run, input, plan_file, is_written, state: RefCell::default() }
     }
 
-    /// Takes a plan of the smaller task.
+    /// Takes a plan.
     pub(crate) fn take(&self, plan: &Plan, lower_bound: Cost, found_by: &'static str) {
-        let (plan, task) = (self.reduction.plan(plan), &self.input.task);
+        let task = &self.input.task;
         let text = plan.to_text(task);
         let mut state = self.state.borrow_mut();
-        if let Err(error) = self.input.validate(&plan, &text) {
+        if let Err(error) = self.input.validate(plan, &text) {
             state.wrong.get_or_insert(error);
             return;
         }
         let found = self.run.plan_found(plan.cost, lower_bound, found_by);
         state.found.push(found);
-        self.run.improve(&state.found, names(&plan, task));
+        self.run.improve(&state.found, names(plan, task));
         if self.is_written {
             let State { written, failed, .. } = &mut *state;
             *failed = self.write(&text, plan.cost, written).err();

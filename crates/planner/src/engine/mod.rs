@@ -14,6 +14,7 @@ pub use bounds::Bounds;
 pub use gap::{Gap, InvalidGap, show_gap};
 
 use crate::search::Stop;
+use crate::task::Cost;
 use crate::work::Budget;
 
 /// A search that can be advanced and goes on later.
@@ -25,6 +26,11 @@ pub trait Engine {
     ///
     /// It may overrun the budget by one step of its own and spends what the step took.
     fn advance(&mut self, bounds: &mut Bounds, budget: &mut Budget) -> Progress;
+
+    /// The best lower bound that it has shown by itself.
+    fn lower_bound(&self) -> Cost {
+        0
+    }
 
     /// Bytes that it holds.
     fn memory_bytes(&self) -> usize;

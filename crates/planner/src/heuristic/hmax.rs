@@ -20,9 +20,14 @@ use crate::abstraction::INFINITY;
 use crate::certificate::{BoundId, Certificate};
 use crate::csr::Csr;
 use crate::task::{Cost, Fact, FactNumbers, Task, Value, VarId};
+use crate::work::{self, Work};
 
 /// Costs below this have buckets.
 const BUCKETS: usize = 1 << 12;
+
+/// Work for a fact that is reached, and for an action that has it among its preconditions.
+const REACHED: Work = 10;
+const USER: Work = 4;
 
 /// Stands for no operator.
 const NONE: u32 = u32::MAX;
@@ -48,6 +53,7 @@ pub struct HMax {
     is_derived: Vec<bool>,
     scratch: Scratch,
     written: RecentFacts,
+    work: Work,
 }
 
 #[derive(Debug, Default)]
@@ -118,6 +124,7 @@ impl HMax {
             owners,
             is_derived: task.variables.iter().map(|v| v.derived.is_some()).collect(),
             written: RecentFacts::default(),
+            work: 0,
             effects,
             users,
             scratch: Scratch {
@@ -271,6 +278,7 @@ impl Heuristic for HMax {
         let mut goals = self.num_goals;
         let mut estimate = if goals == 0 { Estimate::AtLeast(0) } else { Estimate::DeadEnd };
         let mut bucket = 0;
+        let mut work = work::STATE + self.num_pre.len() as Work / 4;
         while goals > 0
             && let Some((cost, fact)) = scratch.next(&mut bucket)
         {
@@ -284,7 +292,9 @@ impl Heuristic for HMax {
                     estimate = Estimate::AtLeast(cost);
                 }
             }
-            for &a in self.users.row(f) {
+            let users = self.users.row(f);
+            work += REACHED + USER * users.len() as Work;
+            for &a in users {
                 scratch.open_pre[a as usize] -= 1;
                 if scratch.open_pre[a as usize] == 0 {
                     self.apply(a, cost, &mut scratch);
@@ -292,6 +302,11 @@ impl Heuristic for HMax {
             }
         }
         self.scratch = scratch;
+        self.work += work;
         estimate
+    }
+
+    fn work(&self) -> Option<Work> {
+        Some(self.work)
     }
 }

@@ -65,6 +65,10 @@ impl<H: Heuristic> Engine for Search<'_, H> {
         progress
     }
 
+    fn lower_bound(&self) -> Cost {
+        self.statistics.lower_bound
+    }
+
     fn memory_bytes(&self) -> usize {
         self.registry.bytes() + self.nodes.bytes() + self.open.bytes()
     }
@@ -234,7 +238,10 @@ impl<'t, H: Heuristic> Search<'t, H> {
 
     /// The work done so far, by the search and its heuristic.
     fn work(&self) -> Work {
-        self.heuristic.work().unwrap_or(self.statistics.evaluated * work::STATE)
+        let evaluation = self.heuristic.work();
+        let axioms = self.progression.as_ref().map_or(0, |progression| progression.work);
+        let symmetries = self.orbits.as_ref().map_or(0, |orbits| orbits.work);
+        evaluation.unwrap_or(self.statistics.evaluated * work::STATE) + axioms + symmetries
     }
 
     /// Searches until the bounds meet or so much work has been done in all.

@@ -30,9 +30,14 @@ use rustc_hash::FxHashSet;
 use crate::heuristic::Heuristic;
 use crate::symmetry::{Generator, OperatorIndex, Symmetries};
 use crate::task::{Fact, FactNumbers, OpId, StatePacker, Task, Value, VarId};
+use crate::work::Work;
 
 /// So many stored states must end at one, on average, for symmetries to be used.
 const LEAST_ORBIT: usize = 2;
+
+/// Work for a look at where a generator leads, and for each variable that it moves.
+const LOOK: Work = 15;
+const MOVE: Work = 5;
 
 /// Generators, packed for the walk.
 pub(super) struct Orbits {
@@ -43,6 +48,8 @@ pub(super) struct Orbits {
     ends: Vec<u32>,
     values: Vec<Value>,
     image: Vec<Value>,
+    /// What walks have taken.
+    pub(super) work: Work,
 }
 
 /// The variable `to` takes the value `values[first + v]`, v being that of `from`.
@@ -77,7 +84,7 @@ impl Orbits {
         }
         let image = Vec::with_capacity(task.variables.len());
         let some = !generators.is_empty();
-        some.then_some(Orbits { generators, moves, ends, values, image })
+        some.then_some(Orbits { generators, moves, ends, values, image, work: 0 })
     }
 
     /// Whether walks from the states that are stored end at few enough others.
@@ -120,6 +127,7 @@ impl Orbits {
         let (mut i, mut moved, mut clean) = (0, false, 0);
         // After a step the generator before is tried next, as in insertion sort.
         while clean < self.ends.len() {
+            self.work += LOOK;
             if self.leads_down(i, packer, state) {
                 self.apply(i, packer, state);
                 step(i);
@@ -150,6 +158,7 @@ impl Orbits {
         let mut image = std::mem::take(&mut self.image);
         image.clear();
         let moves = self.moves(generator);
+        let num_moves = moves.len();
         image.extend(
             moves
                 .iter()
@@ -159,6 +168,7 @@ impl Orbits {
             packer.effect(Fact::new(m.to, value)).apply(state);
         }
         self.image = image;
+        self.work += MOVE * num_moves as Work;
     }
 
     /// The plan of a path from a state: operators, and the states stored after them.

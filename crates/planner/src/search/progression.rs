@@ -9,6 +9,10 @@
 use crate::task::{
     AxiomEvaluator, AxiomScratch, OpId, StatePacker, Task, Value, WordCondition, WordEffect,
 };
+use crate::work::Work;
+
+/// Work for each condition of an axiom.
+const CONDITION: Work = 2;
 
 /// The conditional effects and the axioms of a task.
 pub(super) struct Progression {
@@ -20,6 +24,9 @@ pub(super) struct Progression {
     scratch: AxiomScratch,
     /// Whether each operator may change a derived variable.
     derives: Vec<bool>,
+    /// What axioms take at a state, and what they have taken.
+    work_of_axioms: Work,
+    pub(super) work: Work,
 }
 
 /// An effect that happens if its conditions, a range of all conditions, hold.
@@ -52,7 +59,18 @@ impl Progression {
             derives.push(operator.affected().any(|var| is_input[var.index()]));
         }
         let scratch = AxiomScratch::default();
-        Some(Progression { offsets, effects, conditions, axioms, scratch, derives })
+        let size: usize = task.axioms.iter().map(|axiom| axiom.condition.len() + 1).sum();
+        let work_of_axioms = CONDITION * size as Work;
+        Some(Progression {
+            offsets,
+            effects,
+            conditions,
+            axioms,
+            scratch,
+            derives,
+            work_of_axioms,
+            work: 0,
+        })
     }
 
     /// Adds the conditional effects of an operator applied in `parent` to its successor `child`.
@@ -73,6 +91,7 @@ impl Progression {
         let derives = self.derives[op.index()] || (more && !self.axioms.is_empty());
         if derives {
             self.axioms.evaluate(values, &mut self.scratch);
+            self.work += self.work_of_axioms;
         }
         derives
     }

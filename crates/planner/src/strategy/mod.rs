@@ -30,7 +30,9 @@
 mod bound;
 mod collections;
 mod components;
+mod early;
 mod memory;
+mod shares;
 mod stages;
 mod threads;
 mod turns;
@@ -40,6 +42,7 @@ pub use crate::engine::{Bounds, Engine, Gap, Progress};
 pub use bound::{first_components, growing, later_bound, stages, stored_config, usual_bound};
 pub use collections::{Interrupt, Worth};
 pub use components::{Source, components};
+pub use early::early_plan;
 pub use memory::MemoryPlan;
 pub use stages::{Grow, Stages};
 pub use turns::Pace;
@@ -75,8 +78,8 @@ pub struct Config<'t> {
     pub engines: Engines,
     /// How far a plan may be from the optimum; the default asks for an optimal one.
     pub gap: Gap,
-    /// A plan to begin with.
-    pub start_plan: Option<Plan>,
+    /// A plan to begin with, and who found it.
+    pub start_plan: Option<(Plan, &'static str)>,
     /// When engines join.
     pub pace: Pace,
     /// How many threads may be used; 0 is as good as 1. More than one has use for every engine.
@@ -137,8 +140,8 @@ pub fn solve<'t>(
     events: &'t dyn Fn(Event<'_>),
 ) -> Solution<'t> {
     let mut bounds = Bounds::within(config.gap);
-    if let Some(plan) = config.start_plan.take() {
-        bounds.offer(plan, "the start plan");
+    if let Some((plan, found_by)) = config.start_plan.take() {
+        bounds.offer(plan, found_by);
     }
     let memory = MemoryPlan::new(config.memory_bytes);
     let (limits, engines, pace) = (config.limits, config.engines, config.pace);

@@ -1,7 +1,8 @@
 //! Who works next.
 //!
 //! An engine joins when the others have worked so much as its [`Seat`] says: easy tasks end before.
-//! *Provers* can raise the lower bound; all of them have the same share of the work.
+//! *Provers* can raise the lower bound, and the most promising one has the largest share of the work
+//! (shares.rs).
 //! *Finders* only look for plans. A finder has some work at once when it joins, then a
 //! [`FINDER_PART`]th of a prover's share while its plans get better, and less when it stalls: the part
 //! halves whenever its work since the last better plan has doubled.
@@ -18,6 +19,7 @@
 //! Engines that have a share of the memory of their own may take it at any time; whoever has none
 //! leaves it free.
 
+use super::shares::{Rises, prover_share};
 use super::threads::Others;
 use crate::engine::{Bounds, Engine, Progress};
 use crate::search::Stop;
@@ -89,6 +91,8 @@ pub(super) struct Seat<'e> {
     improved_at: Work,
     /// Its work, each piece divided by its share.
     progress: f64,
+    /// How its own lower bound has risen.
+    rises: Rises,
     state: State,
 }
 
@@ -110,6 +114,7 @@ impl<'e> Seat<'e> {
             work: 0,
             improved_at: 0,
             progress: 0.0,
+            rises: Rises::default(),
             state: State::Waiting,
         }
     }
@@ -124,16 +129,22 @@ impl<'e> Seat<'e> {
         Seat { role: Role::Finder, at_once, ..self }
     }
 
-    /// The share of the work that it has now; a prover has 1.
-    fn share(&self, has_plan: bool) -> f64 {
+    /// The share of the work that it has now; the most promising prover has 1, as `best` promises.
+    fn share(&self, best: f64, bounds: &Bounds) -> f64 {
         match self.role {
-            Role::Prover => 1.0,
-            Role::Finder if !has_plan && self.work < FIRST_PLAN => 1.0,
+            Role::Prover => prover_share(self.promise(bounds), best),
+            Role::Finder if bounds.plan().is_none() && self.work < FIRST_PLAN => 1.0,
             Role::Finder => {
                 let stalled = (self.work - self.improved_at) / PATIENCE + 1;
                 1.0 / FINDER_PART / stalled.next_power_of_two() as f64
             }
         }
+    }
+
+    /// How promising a prover is, as far as that is known.
+    fn promise(&self, bounds: &Bounds) -> Option<f64> {
+        let target = bounds.upper().unwrap_or(bounds.lower().saturating_add(1));
+        self.rises.promise(self.work, target)
     }
 }
 
@@ -157,8 +168,11 @@ pub(super) fn take_turns(
         };
         let others = seats.iter().enumerate().filter(|&(i, seat)| i != next && !seat.is_gone());
         let promised: usize = others.map(|(_, seat)| seat.engine.may_take()).sum();
+        let provers = seats.iter().filter(|seat| seat.is_present() && seat.is_proving());
+        let promises = provers.map(|seat| seat.promise(bounds).unwrap_or(f64::INFINITY));
+        let best_promise = promises.fold(0.0, f64::max);
         let seat = &mut seats[next];
-        let share = seat.share(bounds.plan().is_some());
+        let share = seat.share(best_promise, bounds);
         let usual = ((all_work / PART) as f64 * share) as Work;
         let at_once = std::mem::take(&mut seat.at_once);
         let slice = usual.max(pace.least_slice).min(threads.most_slice()).max(at_once);
@@ -176,6 +190,7 @@ pub(super) fn take_turns(
         if bounds.upper().is_some_and(|cost| cost < best) {
             seat.improved_at = seat.work;
         }
+        seat.rises.note(seat.work, seat.engine.lower_bound());
         after(next, bounds);
         let seat = &mut seats[next];
         match turn {
@@ -262,6 +277,8 @@ mod tests {
         /// What it was asked to leave free, turn by turn.
         left_free: Vec<usize>,
         is_released: bool,
+        /// The bound that it has shown.
+        lower: Cost,
     }
 
     fn scripted(name: &'static str, script: &[Act]) -> Scripted {
@@ -273,6 +290,7 @@ mod tests {
             may_take: 0,
             left_free: Vec::new(),
             is_released: false,
+            lower: 0,
         }
     }
 
@@ -289,6 +307,7 @@ mod tests {
             match act {
                 Act::Work => {}
                 Act::Raise(lower) => {
+                    self.lower = lower;
                     bounds.raise(lower, self.name);
                 }
                 Act::Offer(cost) => {
@@ -302,6 +321,10 @@ mod tests {
                 Act::Stop(stop) => return Progress::Stopped(stop),
             }
             Progress::Going
+        }
+
+        fn lower_bound(&self) -> Cost {
+            self.lower
         }
 
         fn memory_bytes(&self) -> usize {
@@ -342,6 +365,28 @@ mod tests {
         let (least, most) = (works.iter().min().unwrap(), works.iter().max().unwrap());
         assert!(*most as f64 <= 1.2 * *least as f64, "{works:?}");
         assert!(works[0] > 201 * Pace::default().least_slice, "slices grow: {works:?}");
+    }
+
+    #[test]
+    fn who_raises_its_bound_towards_the_best_plan_has_more_of_the_work() {
+        let rising = |from: Cost, by: Cost| (0..200).map(move |turn| Act::Raise(from + turn * by));
+        let offer = [Act::Offer(1000)].into_iter();
+        let shares = |one: Vec<Act>, other: Vec<Act>| {
+            let mut engines = [scripted("one", &one), scripted("other", &other)];
+            play(&mut engines);
+            engines[1].work as f64 / engines[0].work as f64
+        };
+        let end = || [Act::Exhaust].into_iter();
+        // A bound that rises slowly and one that does not, from the same height.
+        let share = shares(offer.clone().chain(rising(500, 2)).chain(end()).collect(), {
+            rising(500, 0).take(1).collect()
+        });
+        assert!((0.08..0.3).contains(&share), "{share}");
+        // Far below, but it rises as much.
+        let share = shares(offer.chain(rising(500, 1)).chain(end()).collect(), {
+            rising(100, 1).collect()
+        });
+        assert!((0.1..0.9).contains(&share), "{share}");
     }
 
     #[test]

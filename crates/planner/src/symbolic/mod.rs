@@ -318,6 +318,10 @@ impl Engine for Symbolic<'_> {
         }
     }
 
+    fn lower_bound(&self) -> Cost {
+        self.statistics.lower_bound
+    }
+
     fn memory_bytes(&self) -> usize {
         match self.stage {
             Stage::New | Stage::Over(_) => 0,

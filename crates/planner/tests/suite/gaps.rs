@@ -45,7 +45,7 @@ fn check(seed: u64) -> (usize, usize) {
         let is_given = (seed + i as u64).is_multiple_of(2);
         let config = Config {
             gap: gap.parse::<Gap>().expect("a gap"),
-            start_plan: start.clone().filter(|_| is_given),
+            start_plan: start.clone().filter(|_| is_given).map(|plan| (plan, "start-plan")),
             engines: if seed.is_multiple_of(5) { Engines::Astar } else { Engines::default() },
             ..Config::default()
         };
