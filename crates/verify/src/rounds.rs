@@ -42,6 +42,26 @@ impl Pairs {
         union
     }
 
+    /// Whether a permutation maps excluded pairs to excluded pairs and others to others.
+    ///
+    /// Given are moved facts with their images; all others are mapped to themselves. Facts that never
+    /// hold count as none.
+    pub(crate) fn are_kept(&self, moved: &[(usize, usize)]) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let mut fixed = vec![!0u64; self.rows.len().div_ceil(64)];
+        let never = (0..self.rows.len()).filter(|&fact| self.has(fact, fact));
+        let others = never.chain(moved.iter().map(|&(fact, _)| fact));
+        others.for_each(|fact| fixed[fact / 64] &= !(1 << (fact % 64)));
+        let is_kept = |&(fact, image): &(usize, usize)| {
+            let rows = self.rows[fact].iter().zip(&self.rows[image]);
+            rows.zip(&fixed).all(|((before, after), fixed)| (before ^ after) & fixed == 0)
+                && moved.iter().all(|&(a, b)| self.has(fact, a) == self.has(image, b))
+        };
+        moved.iter().all(is_kept)
+    }
+
     /// Whether some two of these facts, or one of them with itself, are excluded.
     pub(crate) fn any_among(&self, facts: &[usize]) -> bool {
         facts.iter().enumerate().any(|(i, &a)| facts[..=i].iter().any(|&b| self.has(a, b)))

@@ -1,10 +1,13 @@
 //! Symmetries: permutations of facts that map the task onto itself, each checked once.
 //!
-//! Such a permutation maps plans from a state to plans of the same cost from the state's image.
+//! Such a permutation maps plans from a state to plans of no higher cost from the state's image.
 //! It need not be the permutation that the certificate's author had in mind: whatever passes the
 //! check does no harm.
+//!
+//! After rounds it is the task as they have left it that is mapped, together with the pairs that
+//! they exclude; facts that never hold have no place in it, and their images do not matter.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::stream::Numbers;
 use crate::task::{Effect, Fact, Task};
@@ -13,8 +16,8 @@ use crate::task::{Effect, Fact, Task};
 #[derive(Default)]
 pub(crate) struct Symmetries {
     generators: Vec<Generator>,
-    /// What operators do, with their costs, and axioms with their layers.
-    operators: HashSet<(Vec<Fact>, Vec<Effect>, u64)>,
+    /// The least cost of an operator that does this, and axioms with their layers.
+    operators: HashMap<(Vec<Fact>, Vec<Effect>), u64>,
     axioms: HashSet<(i64, Effect)>,
     image: Vec<u32>,
 }
@@ -54,6 +57,7 @@ impl Generator {
 
 fn sorted(mut facts: Vec<Fact>) -> Vec<Fact> {
     facts.sort_unstable();
+    facts.dedup();
     facts
 }
 
@@ -75,21 +79,25 @@ impl Symmetries {
                 condition: sorted(effect.condition.clone()),
                 fact: effect.fact,
             };
-            self.operators.extend(task.operators.iter().map(|o| {
-                let effects = o.effects.iter().map(same).collect();
-                (o.pre.clone(), by_variable(effects), o.cost)
-            }));
+            for o in task.operators.iter().filter(|o| !o.effects.is_empty()) {
+                let effects = by_variable(o.effects.iter().map(same).collect());
+                let least =
+                    self.operators.entry((sorted(o.pre.clone()), effects)).or_insert(o.cost);
+                *least = o.cost.min(*least);
+            }
             self.axioms.extend(task.axioms.iter().map(|(layer, axiom)| (*layer, same(axiom))));
         }
         for (o, operator) in task.operators.iter().enumerate() {
             let moved = |fact: &Fact| generator.of[fact.0].is_some();
             let effect_moved = |e: &Effect| moved(&e.fact) || e.condition.iter().any(moved);
-            if !operator.pre.iter().any(moved) && !operator.effects.iter().any(effect_moved) {
+            let is_moved =
+                operator.pre.iter().any(moved) || operator.effects.iter().any(effect_moved);
+            if operator.effects.is_empty() || !is_moved {
                 continue;
             }
             let effects = operator.effects.iter().map(|effect| generator.effect(effect)).collect();
-            let image = (generator.images(&operator.pre), by_variable(effects), operator.cost);
-            if !self.operators.contains(&image) {
+            let image = (generator.images(&operator.pre), by_variable(effects));
+            if self.operators.get(&image).is_none_or(|&cost| cost > operator.cost) {
                 return Err(format!("operator {o} is not mapped to an operator"));
             }
         }
@@ -97,6 +105,13 @@ impl Symmetries {
             |axiom: &(i64, Effect)| self.axioms.contains(&(axiom.0, generator.effect(&axiom.1)));
         if !task.axioms.iter().all(is_axiom) {
             return Err("an axiom is not mapped to an axiom".into());
+        }
+        let facts =
+            (0..task.sizes.len()).flat_map(|var| (0..task.sizes[var]).map(move |x| (var, x)));
+        let moved = facts.filter(|&fact| generator.of[fact.0].is_some() && task.may_hold(fact));
+        let moved = moved.map(|fact| (task.number(fact), task.number(generator.image(fact))));
+        if !task.excluded.are_kept(&moved.collect::<Vec<_>>()) {
+            return Err("excluded pairs are not mapped to excluded ones, or others are".into());
         }
         self.generators.push(generator);
         Ok(())
@@ -130,7 +145,8 @@ impl Symmetries {
     }
 }
 
-/// Reads a permutation of variables and of their values.
+/// Reads a permutation of needed variables and of their values; those that never hold may go
+/// anywhere.
 fn read(task: &Task, input: &mut Numbers<'_>) -> Result<Generator, String> {
     let n = task.sizes.len();
     let (mut of, mut is_image, mut all) = (vec![None; n], vec![false; n], Vec::new());
@@ -139,17 +155,24 @@ fn read(task: &Task, input: &mut Numbers<'_>) -> Result<Generator, String> {
         if of[from].replace(i).is_some() || std::mem::replace(&mut is_image[to], true) {
             return Err(format!("variable {from} or {to} occurs twice"));
         }
-        let size = task.sizes[from];
-        if task.sizes[to] != size {
+        if !task.is_needed[from] {
+            return Err(format!("variable {from} is not needed"));
+        }
+        let may_hold = |var, value: u32| task.may_hold((var, value));
+        let size = |var: usize| (0..task.sizes[var]).filter(|&value| may_hold(var, value)).count();
+        if size(from) != size(to) {
             return Err(format!("variables {from} and {to} have different sizes"));
         }
-        let (mut values, mut is_value) = (Vec::new(), vec![false; size as usize]);
-        for _ in 0..size {
-            let value = input.below(size as usize, "value")?;
-            if std::mem::replace(&mut is_value[value], true) {
+        let (mut values, mut is_value) = (Vec::new(), vec![false; task.sizes[to] as usize]);
+        for value in 0..task.sizes[from] {
+            let image = input.below(is_value.len(), "value")?;
+            values.push(image as u32);
+            if may_hold(from, value) && !may_hold(to, image as u32) {
+                return Err(format!("a value of variable {from} becomes one that never holds"));
+            }
+            if may_hold(from, value) && std::mem::replace(&mut is_value[image], true) {
                 return Err(format!("two values of variable {from} become one"));
             }
-            values.push(value as u32);
         }
         let default = task.defaults[from].map(|value| values[value as usize]);
         if default != task.defaults[to] {

@@ -82,6 +82,11 @@ impl Task {
         !self.excluded.is_empty() && self.excluded.any_among(&self.numbers(&facts))
     }
 
+    /// Whether no round excludes a fact.
+    pub(crate) fn may_hold(&self, fact: Fact) -> bool {
+        !self.excluded.has(self.number(fact), self.number(fact))
+    }
+
     /// The numbers of some facts.
     pub(crate) fn numbers(&self, facts: &[Fact]) -> Vec<usize> {
         facts.iter().map(|&fact| self.number(fact)).collect()

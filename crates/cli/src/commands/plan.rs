@@ -163,7 +163,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     if args.certificate.is_pseudo_boolean() {
         heuristic.use_projections();
     }
-    let without = args.without(&reduction, &mut |note| run.remark(note));
+    let without = args.without(&mut |note| run.remark(note));
     let resources = run.resources();
     let start_plan = start_plan.and_then(|(plan, found_by)| {
         let smaller = reduction.smaller_plan(&plan);
@@ -181,6 +181,7 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
         engines: args.engines(),
         gap: args.better.gap,
         start_plan,
+        reduction: args.certificate.is_wanted().then_some(&reduction),
         threads: args.threads,
         ..Config::default()
     };
@@ -357,7 +358,7 @@ impl Args {
     }
 
     /// What is left out by wish, or because a certificate has no words for it.
-    fn without(&self, reduction: &Reduction<'_>, note: &mut dyn FnMut(String)) -> Without {
+    fn without(&self, note: &mut dyn FnMut(String)) -> Without {
         let mut without = self.heuristic.options.without();
         if !self.certificate.is_wanted() {
             return without;
@@ -378,12 +379,7 @@ impl Args {
             Feature::Stubborn,
             "stubborn sets are not used: a certificate lists all successors of a state",
         );
-        if reduction.statistics().unreduced.is_none() {
-            leave_out(
-                Feature::Symmetries,
-                "symmetries are not used: a certificate holds either these or what h² excludes",
-            );
-        } else if self.certificate.is_pseudo_boolean() {
+        if self.certificate.is_pseudo_boolean() {
             leave_out(Feature::Symmetries, "symmetries are not used: the proof has none");
         }
         without

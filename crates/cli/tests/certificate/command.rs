@@ -116,3 +116,48 @@ const CONDITIONAL: &str = "begin_version\n3\nend_version\nbegin_metric\n0\nend_m
     begin_variable\nvar1\n-1\n2\nAtom b()\nNegatedAtom b()\nend_variable\n0\n\
     begin_state\n1\n0\nend_state\nbegin_goal\n1\n0 0\nend_goal\n1\n\
     begin_operator\nact\n0\n1\n1 1 0 0 -1 0\n1\nend_operator\n0\n";
+
+/// An arm brings equal balls to another room. It never holds one in the dark, so it cannot throw
+/// them, which only mutexes say.
+const DOMAIN: &str = "(define (domain balls) (:requirements :strips)
+ (:predicates (here ?b) (there ?b) (held ?b) (free) (left) (right) (dark))
+ (:action pick :parameters (?b) :precondition (and (here ?b) (free) (left))
+  :effect (and (held ?b) (not (here ?b)) (not (free)) (not (dark))))
+ (:action drop :parameters (?b) :precondition (and (held ?b) (right))
+  :effect (and (there ?b) (free) (not (held ?b))))
+ (:action back :parameters (?b) :precondition (and (held ?b) (left))
+  :effect (and (here ?b) (free) (not (held ?b))))
+ (:action go :parameters () :precondition (left) :effect (and (right) (not (left))))
+ (:action return :parameters () :precondition (right) :effect (and (left) (not (right))))
+ (:action dim :parameters () :precondition (free) :effect (dark))
+ (:action throw :parameters (?b) :precondition (and (held ?b) (dark))
+  :effect (and (there ?b) (free) (not (held ?b)))))";
+
+#[test]
+fn a_certified_run_uses_symmetries_of_a_reduced_task() {
+    let balls: Vec<String> = (0..12).map(|i| format!("b{i}")).collect();
+    let all = |predicate: &str| -> String {
+        balls.iter().map(|ball| format!("({predicate} {ball})")).collect()
+    };
+    let (objects, init, goal) = (balls.join(" "), all("here"), all("there"));
+    let problem = format!(
+        "(define (problem p) (:domain balls) (:objects {objects})
+         (:init (free) (left) {init}) (:goal (and {goal})))"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (domain, problem) = (write("domain.pddl", DOMAIN), write("problem.pddl", &problem));
+    let (output, report) = plan(&[&domain, &problem, "--certified", "--heuristic", "blind"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!((&report["verified"], report["cost"].as_u64()), (&Value::Bool(true), Some(47)));
+    // To throw each ball, and then to dim the light.
+    assert_eq!(report["reduction"]["operators_removed"], 13, "{report}");
+    assert!(report["symmetry_generators"].as_u64() > Some(0), "{report}");
+    assert!(report["symmetric_successors"].as_u64() > Some(0), "{report}");
+    let log = String::from_utf8_lossy(&output.stdout);
+    assert!(!log.contains("symmetries are not used"), "{log}");
+}

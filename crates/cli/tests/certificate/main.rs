@@ -1,5 +1,6 @@
 //! Certificates: every heuristic's are verified, and nothing wrong is.
 
+mod both;
 mod command;
 mod differential;
 mod effects;
@@ -62,7 +63,7 @@ fn certify_with<H: Heuristic + ?Sized>(
     mut bounds: Bounds,
     work: Work,
 ) -> Certified {
-    let config = Config { pruning, ..Config::default() };
+    let config = Config { pruning, reduction: Some(reduction), ..Config::default() };
     let mut search = Search::new(reduction.task(), heuristic, config);
     let progress = search.advance(&mut bounds, &mut Budget::new(work));
     assert!(!matches!(progress, Progress::Stopped(_)), "there are no limits");

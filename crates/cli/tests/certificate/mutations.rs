@@ -15,9 +15,10 @@ use planner::work::{STATE, Work};
 use rand::RngExt;
 use verify::verify;
 
+use super::both::{disguised_task, pruning};
 use super::gaps::unfinished;
 use super::rounds::{reduced, sparse_task};
-use super::{assert_true, certify_reduced, check, compress, num_states, optimum};
+use super::{assert_true, certify_pruning, certify_reduced, check, compress, num_states, optimum};
 
 /// A task with its optimum and its certificate as numbers.
 struct Sample {
@@ -59,6 +60,15 @@ fn samples() -> Vec<Sample> {
         if certified.statistics.states > 1 && certified.statistics.bounds > 0 {
             let optimum = optimum(&original);
             samples.push(Sample { optimum, bytes: certified.bytes, task: original.clone() });
+        }
+    }
+    // With rounds and symmetries.
+    for (seed, (task, plain)) in (0..60).filter_map(|seed| Some((seed, disguised_task(seed)?))) {
+        let reduction = reduced(&task);
+        let mut heuristic = HMax::new(reduction.task());
+        let certified = certify_pruning(&reduction, &mut heuristic, pruning(seed));
+        if certified.statistics.states > 1 && reduction.statistics().facts_removed > 0 {
+            samples.push(Sample { optimum: optimum(&plain), bytes: certified.bytes, task });
         }
     }
     samples

@@ -115,7 +115,7 @@ fn claim(task: &Task, rounds: &[(Direction, Vec<u64>)]) -> Vec<u8> {
 }
 
 /// The runs of a round that excludes some pairs of facts.
-fn runs(task: &Task, pairs: &[(Fact, Fact)]) -> Vec<u64> {
+pub(super) fn runs(task: &Task, pairs: &[(Fact, Fact)]) -> Vec<u64> {
     let facts = FactNumbers::new(task);
     let mut places: Vec<usize> = pairs
         .iter()

@@ -266,15 +266,17 @@ impl<'w> Certificate<'w> {
         }
     }
 
-    /// Writes a generator of symmetries of a task that was not reduced; steps from now on end where
-    /// the walk does.
+    /// Writes a generator of symmetries; steps from now on end where the walk does.
+    ///
+    /// A checker refuses what [`Reduction::retain_provable`] drops.
     pub(crate) fn generator(&mut self, generator: &Generator) {
         self.number(GENERATOR);
         self.number(generator.moves().len() as u64);
         for m in generator.moves() {
-            self.number(m.from.0.into());
-            self.number(m.to.0.into());
-            m.values.iter().for_each(|&value| self.number(value.into()));
+            self.number(self.original.variable(m.from).0.into());
+            self.number(self.original.variable(m.to).0.into());
+            let images = self.original.values_of_move(m);
+            images.into_iter().for_each(|value| self.number(value.into()));
         }
     }
 

@@ -5,6 +5,7 @@
 use super::{Part, View};
 use crate::abstraction::{Component, ComponentShape, Distance, INFINITY};
 use crate::reduce::Reduction;
+use crate::symmetry::Move;
 use crate::task::{FactNumbers, OpId, Value, VarId};
 
 /// The original of a smaller task.
@@ -27,6 +28,17 @@ impl<'r> Original<'r> {
 
     pub(super) fn values(&self, var: VarId) -> &'r [Value] {
         self.reduction.values(var)
+    }
+
+    /// By value of the original variable, the value that a generator's move gives it where it leads;
+    /// values that never hold may go anywhere.
+    pub(super) fn values_of_move(&self, m: &Move) -> Vec<Value> {
+        let from = self.reduction.original().variable(self.variable(m.from));
+        let mut images = vec![0; from.domain_size()];
+        for (&value, &image) in self.values(m.from).iter().zip(&m.values) {
+            images[value as usize] = self.values(m.to)[image as usize];
+        }
+        images
     }
 
     pub(super) fn operator(&self, op: OpId) -> OpId {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Invariants, Reduction, ReductionStatistics};
+use super::{Invariants, Reduction, ReductionStatistics, Remains};
 use crate::task::{
     Cost, Fact, FactMeaning, FactPairs, Mutexes, OpId, Operator, Task, Value, VarId,
 };
@@ -21,8 +21,8 @@ enum Fate {
 }
 
 impl Invariants {
-    /// The task without what is on no plan.
-    pub(super) fn smaller_task<'t>(&mut self, original: &'t Task) -> Reduction<'t> {
+    /// The task without what is on no plan, and what that leaves for symmetries to keep, if asked for.
+    pub(super) fn smaller_task<'t>(&mut self, original: &'t Task, keep: bool) -> Reduction<'t> {
         if self.is_unsolvable {
             return unsolvable(original);
         }
@@ -123,6 +123,7 @@ impl Invariants {
             values,
             operators,
             rounds: Vec::new(),
+            remains: keep.then(|| Remains::new(original, self, &needed)),
             statistics,
         }
     }
@@ -247,6 +248,7 @@ fn unsolvable(original: &Task) -> Reduction<'_> {
         values: original.variables.iter().map(values).collect(),
         operators: Vec::new(),
         rounds: Vec::new(),
+        remains: None,
         statistics: ReductionStatistics {
             operators_removed: original.operators.len(),
             unsolvable: true,

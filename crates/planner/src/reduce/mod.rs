@@ -30,6 +30,7 @@
 mod build;
 mod operators;
 mod rounds;
+mod symmetric;
 
 use std::borrow::Cow;
 
@@ -40,6 +41,7 @@ use crate::task::{Fact, FactPairs, OpId, Task, Value, VarId, ones};
 use crate::work::{Budget, SECOND, Work};
 use operators::{Operators, are_allowed};
 pub use rounds::Direction;
+use symmetric::Remains;
 
 /// How much to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +125,8 @@ pub struct Reduction<'t> {
     /// By operator of the smaller task.
     operators: Vec<OpId>,
     rounds: Vec<Round>,
+    /// What symmetries have to keep, if rounds are kept.
+    remains: Option<Remains>,
     statistics: ReductionStatistics,
 }
 
@@ -148,7 +152,7 @@ pub fn reduce<'t>(task: &'t Task, config: &ReduceConfig, budget: &mut Budget) ->
     match rounds {
         (0, _) => Reduction::none(task, Unreduced::OutOfWork, part.spent()),
         (count, rounds) => {
-            let mut reduction = invariants.smaller_task(task);
+            let mut reduction = invariants.smaller_task(task, config.keep_rounds);
             reduction.rounds = rounds;
             reduction.statistics.rounds = count;
             reduction.statistics.work = part.spent();
@@ -262,6 +266,7 @@ impl<'t> Reduction<'t> {
             values: task.variables.iter().map(values).collect(),
             operators: task.operator_ids().collect(),
             rounds: Vec::new(),
+            remains: None,
             statistics: ReductionStatistics {
                 unreduced: Some(reason),
                 work,

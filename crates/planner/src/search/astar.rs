@@ -353,7 +353,11 @@ impl<'t, H: Heuristic> Search<'t, H> {
         }
         let started = Instant::now();
         let work = SYMMETRIES_WORK * least_work(self.task);
-        let found = symmetries(self.task, &mut Budget::new(work.max(SYMMETRIES_LEAST_WORK)));
+        let mut budget = Budget::new(work.max(SYMMETRIES_LEAST_WORK));
+        let mut found = symmetries(self.task, &mut budget);
+        if let Some(reduction) = self.config.reduction {
+            reduction.retain_provable(&mut found.generators, &mut budget);
+        }
         self.statistics.symmetry_s = started.elapsed().as_secs_f64();
         let Some(mut orbits) = Orbits::new(self.task, found) else { return };
         if is_told_to || orbits.is_useful(&self.packer, &self.registry) {

@@ -68,6 +68,8 @@ impl<H: Heuristic> Search<'_, H> {
     /// Writes a certificate of the bounds that were found for the smaller task of a reduction, for the
     /// original task; whoever showed them, and whether or not the search has ended.
     ///
+    /// If the search used symmetries of a reduced task, its configuration must have named the reduction.
+    ///
     /// The search cannot be advanced afterwards.
     ///
     /// # Panics

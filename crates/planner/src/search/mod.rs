@@ -30,6 +30,7 @@ use serde::Serialize;
 
 use crate::heuristic::HeuristicStatistics;
 use crate::plan::Plan;
+use crate::reduce::Reduction;
 use crate::task::Cost;
 
 /// Who is told the statistics so far.
@@ -44,6 +45,9 @@ pub struct Config<'a> {
     pub progress: Option<OnProgress<'a>>,
     /// What need not be searched.
     pub pruning: Pruning,
+    /// The reduction that made the task, if the search is to be certified: what a certificate cannot
+    /// justify is not used.
+    pub reduction: Option<&'a Reduction<'a>>,
 }
 
 /// Ways to search less without losing the optimum; the default has none.

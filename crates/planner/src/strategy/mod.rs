@@ -80,6 +80,8 @@ pub struct Config<'t> {
     pub gap: Gap,
     /// A plan to begin with, and who found it.
     pub start_plan: Option<(Plan, &'static str)>,
+    /// The reduction that made the task, if the run is to be certified.
+    pub reduction: Option<&'t Reduction<'t>>,
     /// When engines join.
     pub pace: Pace,
     /// How many threads may be used; 0 is as good as 1. More than one has use for every engine.
@@ -257,7 +259,7 @@ fn guided_search<'t>(
     memory: &MemoryPlan,
     events: &'t dyn Fn(Event<'_>),
 ) -> Search<'t, Box<dyn Heuristic + 't>> {
-    let Config { limits, bound, components, without, .. } = config;
+    let Config { limits, bound, components, without, reduction, .. } = config;
     let note = &mut |text: String| events(Event::Note(&text));
     let bound = bound.unwrap_or_else(|| {
         let interrupt = Box::new(move || {
@@ -274,7 +276,8 @@ fn guided_search<'t>(
         partial: !without.has(Feature::Partial),
         from: None,
     };
-    Search::new(task, bound, search::Config { limits, progress: Some(progress), pruning })
+    let config = search::Config { limits, progress: Some(progress), pruning, reduction };
+    Search::new(task, bound, config)
 }
 
 impl<'t> Solution<'t> {
