@@ -125,7 +125,7 @@ fn are_verified(seeds: std::ops::Range<u64>) -> Seen {
         let mut generators = symmetries(reduction.task(), &mut Budget::unlimited()).generators;
         let found = generators.len();
         reduction.retain_provable(&mut generators, &mut Budget::unlimited());
-        seen.dropped += found - generators.len();
+        seen.dropped += if statistics.unsolvable { 0 } else { found - generators.len() };
         let size = |var| reduction.original().variable(reduction.variable(var)).domain_size();
         let sizes_differ = |g: &Generator| g.moves().iter().any(|m| size(m.from) != size(m.to));
         if generators.is_empty() && !seed.is_multiple_of(20) {
@@ -185,7 +185,7 @@ fn certificates_with_rounds_and_symmetries_are_verified() {
 fn certificates_of_ten_thousand_tasks_with_rounds_and_symmetries_are_verified() {
     let cases = std::env::var("APPORTION_CASES").ok().and_then(|cases| cases.parse().ok());
     // Most random tasks have no symmetries.
-    let seen = are_verified(10_000..10_000 + cases.unwrap_or(190_000));
+    let seen = are_verified(10_000..10_000 + cases.unwrap_or(195_000));
     assert!(cases.is_some() || seen.tasks >= 10_000, "{seen:?}");
 }
 
