@@ -16,14 +16,19 @@ use crate::resident::Resident;
 use crate::{Device, Matrix};
 
 /// Computes on the first GPU.
-#[derive(Default)]
 pub struct Gpu {
+    products: Products,
     device: Device,
     /// What whole steps have changed and nobody has asked for yet.
     resident: Option<Resident>,
 }
 
 impl Gpu {
+    /// The first GPU, multiplying matrices so.
+    pub fn new(products: Products) -> Gpu {
+        Gpu { products, device: Device::default(), resident: None }
+    }
+
     fn batch(&self, pass: Pass, part: &Part) -> DeviceBatch {
         let (config, rows) = (&pass.weights.config, &pass.examples.rows);
         DeviceBatch::new(config, rows, &part.batch, &self.device)
@@ -46,7 +51,7 @@ impl Engine for Gpu {
         (dropout, seed): (Dropout, u64),
         gradient: &mut Weights,
     ) -> f64 {
-        let network = Network::new(pass.weights, Products::Tf32, &self.device);
+        let network = Network::new(pass.weights, self.products, &self.device);
         let mut total = 0.0;
         for (i, part) in (0..).zip(parts) {
             <Cuda as Backend>::seed(&self.device, seed.wrapping_add(i));
@@ -78,7 +83,7 @@ impl Engine for Gpu {
         }
         <Cuda as Backend>::seed(&self.device, seed);
         let batch = self.batch(pass, part);
-        let begin = || Resident::new(pass.weights, adamw, &self.device);
+        let begin = || Resident::new(pass.weights, adamw, self.products, &self.device);
         let resident = self.resident.get_or_insert_with(begin);
         let tape = resident.network.forward(&batch, &dropout);
         let (loss, d_scores, _) = losses(pass, part, &floats(&tape.scores));
@@ -97,7 +102,7 @@ impl Engine for Gpu {
     }
 
     fn evaluate(&mut self, pass: Pass, parts: &[Part]) -> Vec<StateValue> {
-        let network = Network::new(pass.weights, Products::Tf32, &self.device);
+        let network = Network::new(pass.weights, self.products, &self.device);
         let scores = |part: &Part| {
             let tape = network.forward(&self.batch(pass, part), &Dropout::NONE);
             (part.clone(), floats(&tape.scores))

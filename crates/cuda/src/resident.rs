@@ -23,8 +23,8 @@ pub struct Resident {
 
 impl Resident {
     /// Puts a network and the state of its optimiser on the GPU.
-    pub fn new(weights: &Weights, adamw: &AdamW, device: &Device) -> Resident {
-        let mut network = Network::new(weights, Products::Tf32, device);
+    pub fn new(weights: &Weights, adamw: &AdamW, products: Products, device: &Device) -> Resident {
+        let mut network = Network::new(weights, products, device);
         let of = |parameter: &mut Parameter| {
             let Parameter { place, axes, .. } = *parameter;
             [&adamw.first, &adamw.second].map(|moments| put(&moments[range(place)], axes, device))

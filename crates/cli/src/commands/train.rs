@@ -6,8 +6,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
+#[cfg(feature = "cuda")]
+use cuda::products::Products;
 use lcp::graph::GraphKind;
 use lcp::network::dropout::Dropout;
+use lcp::network::tokens::Sharing;
 use lcp::network::{Attention, Prior, TokenScope};
 use lcp::predict::Softmax;
 use lcp::training::engine::{Cores, Engine, Native};
@@ -102,14 +105,18 @@ pub(crate) struct Args {
     /// Train without dropout
     #[arg(long)]
     no_dropout: bool,
+    /// What has dropout of its own: each distinct token, which is faster, or each pair
+    #[arg(long, value_enum)]
+    dropout_per: Option<DropoutPer>,
     /// Round the weights to 16 bits at the end: the file is half as large, and predictions hardly change
     #[arg(long)]
     bfloat16: bool,
     /// The time limit of training
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     time_limit: Option<Duration>,
-    /// Where to compute: on all cores, or on an NVIDIA GPU if the program has the feature `cuda`
-    #[arg(long, default_value = "native", value_name = "native | cuda")]
+    /// Where to compute: on all cores, or on an NVIDIA GPU if the program has the feature `cuda`,
+    /// with products in TF32 or in full
+    #[arg(long, default_value = "native", value_name = "native | cuda | cuda-full")]
     engine: EngineKind,
     /// The seed of the random numbers
     #[arg(long, default_value_t = 1)]
@@ -127,6 +134,12 @@ Killed or interrupted, the same command goes on after the last finished epoch.";
 enum AttentionKind {
     Learned,
     Mean,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DropoutPer {
+    Token,
+    Pair,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -195,6 +208,13 @@ impl Args {
         set(&mut training.schedule.patience, self.patience);
         set(&mut training.schedule.stop_after, self.stop_after);
         set(&mut training.adamw.weight_decay, self.weight_decay);
+        set(
+            &mut training.sharing,
+            self.dropout_per.map(|each| match each {
+                DropoutPer::Token => Sharing::Equal,
+                DropoutPer::Pair => Sharing::Apart,
+            }),
+        );
         training.seed = self.seed;
         if self.no_dropout {
             training.dropout = Dropout::NONE;
@@ -215,9 +235,11 @@ fn engine(kind: EngineKind) -> anyhow::Result<Box<dyn Engine>> {
     match kind {
         EngineKind::Native => Ok(Box::new(Native(Cores::All))),
         #[cfg(feature = "cuda")]
-        EngineKind::Cuda => Ok(Box::new(cuda::Gpu::default())),
+        EngineKind::Cuda => Ok(Box::new(cuda::Gpu::new(Products::Tf32))),
+        #[cfg(feature = "cuda")]
+        EngineKind::CudaFull => Ok(Box::new(cuda::Gpu::new(Products::Full))),
         #[cfg(not(feature = "cuda"))]
-        EngineKind::Cuda => {
+        EngineKind::Cuda | EngineKind::CudaFull => {
             let message = "this build cannot train on a GPU; build with the feature `cuda`";
             Err(Failure::new(Exit::CommandLine, message))
         }

@@ -13,6 +13,7 @@
 //! Cost: linear in the positions, plus a sort of each group's distinct tokens.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::pointwise::add_scaled;
 use super::{NetworkConfig, TokenScope};
@@ -177,6 +178,18 @@ impl Stage {
     }
 }
 
+/// Which positions share a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// Those that the network cannot tell apart, so that nothing is computed twice.
+    #[default]
+    Equal,
+    /// None, from the first stage on: each position has dropout of its own, as in a network that
+    /// computes all of them.
+    Apart,
+}
+
 /// Numbers the groups and new tokens of one stage.
 #[derive(Clone, Debug)]
 pub struct StageBuilder {
@@ -285,12 +298,13 @@ impl Batch {
         positions: &'a Positions,
         states: impl IntoIterator<Item = &'a [u32]>,
     ) -> Batch {
-        Batch::of_tasks(config, states.into_iter().map(|rows| (positions, rows)))
+        Batch::of_tasks(config, Sharing::Equal, states.into_iter().map(|rows| (positions, rows)))
     }
 
     /// Numbers the tokens of states of several tasks, each given with its task's positions.
     pub fn of_tasks<'a>(
         config: &NetworkConfig,
+        sharing: Sharing,
         states: impl IntoIterator<Item = (&'a Positions, &'a [u32])>,
     ) -> Batch {
         let mut builders = vec![StageBuilder::new(); 2 * config.layers];
@@ -310,7 +324,9 @@ impl Batch {
                 .collect();
             for (i, builder) in builders.iter_mut().enumerate() {
                 let is_last = i + 1 == 2 * config.layers;
-                if i % 2 == 0 {
+                if sharing == Sharing::Apart {
+                    attend_apart(&mut builder.stage, positions, &mut token, i % 2 == 0, is_last);
+                } else if i % 2 == 0 {
                     attend_operators(builder, positions, &mut token);
                 } else {
                     attend_patterns(builder, positions, &mut token, is_last);
@@ -349,6 +365,37 @@ pub fn attend_patterns(
         let old = &mut token[group];
         builder.group(old.iter().zip(scored).map(|(&token, &scored)| (token, scored || !is_last)));
         old.iter_mut().for_each(|token| *token = builder.new_token(*token));
+    }
+}
+
+/// Gives every position a token of its own, over the operators of each pattern or the patterns of
+/// each operator.
+fn attend_apart(
+    stage: &mut Stage,
+    positions: &Positions,
+    token: &mut [u32],
+    over_operators: bool,
+    is_last: bool,
+) {
+    let mut group = |group: &mut dyn Iterator<Item = usize>| {
+        for position in group {
+            let old = token[position];
+            stage.member.push(old);
+            stage.multiplicity.push(1.0);
+            if positions.scored[position] || !is_last {
+                token[position] = stage.out_input.len() as u32;
+                stage.out_input.push(old);
+            }
+        }
+        stage.member_start.push(stage.member.len() as u32);
+        stage.out_start.push(stage.out_input.len() as u32);
+    };
+    if over_operators {
+        for p in 0..positions.patterns() {
+            group(&mut positions.of_pattern(p).iter().map(|&position| position as usize));
+        }
+    } else {
+        (0..positions.operators()).for_each(|o| group(&mut positions.of_operator(o)));
     }
 }
 

@@ -27,6 +27,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::graph::GraphKind;
 use crate::network::dropout::Dropout;
 use crate::network::pointwise::ln;
+use crate::network::tokens::Sharing;
 use crate::network::{Attention, NetworkConfig, TokenScope, Weights};
 use crate::predict::{Softmax, patterns_of};
 use crate::training::engine::{Cores, Item, Native, Part};
@@ -90,6 +91,7 @@ impl SelfTraining {
         Settings {
             loss: Loss::LogBound,
             dropout: Dropout::NONE,
+            sharing: Sharing::Equal,
             batch: self.batch.max(1),
             chunk: self.batch.max(1),
             fixed_batches: true,

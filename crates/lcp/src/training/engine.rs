@@ -11,7 +11,7 @@ use super::examples::{ExampleId, Examples};
 use super::loss::{Loss, LossScratch, Scores};
 use super::optimiser::{AdamW, AdamWConfig};
 use crate::network::dropout::{Dropout, Dropper};
-use crate::network::tokens::Batch;
+use crate::network::tokens::{Batch, Sharing};
 use crate::network::{Attention, NetworkConfig, Weights, forward};
 
 /// A state of a step, with the h that its bound is measured against.
@@ -37,7 +37,7 @@ pub struct StateValue {
 pub struct Part {
     /// The states.
     pub items: Vec<Item>,
-    /// Their distinct tokens.
+    /// Their tokens.
     pub batch: Batch,
 }
 
@@ -109,8 +109,18 @@ pub trait Engine {
 impl Part {
     /// Finds the distinct tokens of some states.
     pub fn new(config: &NetworkConfig, examples: &Examples, items: &[Item]) -> Part {
+        Part::sharing(config, Sharing::Equal, examples, items)
+    }
+
+    /// Finds the tokens of some states.
+    pub fn sharing(
+        config: &NetworkConfig,
+        sharing: Sharing,
+        examples: &Examples,
+        items: &[Item],
+    ) -> Part {
         let ids: Vec<ExampleId> = items.iter().map(|item| item.id).collect();
-        Part { items: items.to_vec(), batch: examples.batch(config, &ids) }
+        Part { items: items.to_vec(), batch: examples.batch(config, sharing, &ids) }
     }
 
     /// The work of a forward pass and the losses; a backward pass is twice a forward pass.

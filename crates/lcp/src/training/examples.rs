@@ -10,7 +10,7 @@ use planner::abstraction::{Abstractions, ComponentId};
 use planner::task::{Task, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::network::tokens::Batch;
+use crate::network::tokens::{Batch, Sharing};
 use crate::network::{NetworkConfig, Prior};
 use crate::predict::{Softmax, TaskPositions};
 use crate::prior::SaturatedPrior;
@@ -166,8 +166,8 @@ impl Examples {
         self.tasks[id.task as usize].priors.get(id.state as usize).map(|prior| &**prior)
     }
 
-    /// The distinct tokens of several states.
-    pub fn batch(&self, config: &NetworkConfig, ids: &[ExampleId]) -> Batch {
+    /// The tokens of several states.
+    pub fn batch(&self, config: &NetworkConfig, sharing: Sharing, ids: &[ExampleId]) -> Batch {
         let rows: Vec<Vec<u32>> = ids
             .iter()
             .map(|&id| {
@@ -176,7 +176,7 @@ impl Examples {
             })
             .collect();
         let positions = ids.iter().map(|id| &self.tasks[id.task as usize].places.positions);
-        Batch::of_tasks(config, positions.zip(rows.iter().map(Vec::as_slice)))
+        Batch::of_tasks(config, sharing, positions.zip(rows.iter().map(Vec::as_slice)))
     }
 }
 

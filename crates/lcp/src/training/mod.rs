@@ -28,6 +28,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use crate::network::dropout::Dropout;
+use crate::network::tokens::Sharing;
 use crate::network::{NetworkConfig, Weights};
 use engine::{Cores, Engine, Item, Part, Pass, StateValue, Update};
 use examples::Examples;
@@ -41,6 +42,9 @@ pub struct Settings {
     pub loss: Loss,
     /// Shares of activations zeroed while training.
     pub dropout: Dropout,
+    /// Which positions share a token while training, and with it what is zeroed.
+    #[serde(default)]
+    pub sharing: Sharing,
     /// States per step.
     pub batch: usize,
     /// States of one task that go into a batch together and share a pass; more share more
@@ -79,7 +83,7 @@ impl TrainingSet {
         let mut set = TrainingSet { examples, items, steps: Vec::new() };
         if settings.fixed_batches {
             let batches = set.items.chunks(settings.batch.max(1));
-            let step = |items| Arc::new(Step::new(config, &set.examples, items, settings.chunk));
+            let step = |items| Arc::new(Step::new(config, &set.examples, items, settings));
             set.steps = batches.map(step).collect();
         }
         set
@@ -99,11 +103,16 @@ struct Step {
 }
 
 impl Step {
-    fn new(config: &NetworkConfig, examples: &Examples, items: &[Item], chunk: usize) -> Step {
+    fn new(
+        config: &NetworkConfig,
+        examples: &Examples,
+        items: &[Item],
+        settings: &Settings,
+    ) -> Step {
         let parts: Vec<Part> = items
             .chunk_by(|a, b| a.id.task == b.id.task)
-            .flat_map(|of_task| of_task.chunks(chunk.max(1)))
-            .map(|items| Part::new(config, examples, items))
+            .flat_map(|of_task| of_task.chunks(settings.chunk.max(1)))
+            .map(|items| Part::sharing(config, settings.sharing, examples, items))
             .collect();
         let work = parts.iter().map(|part| part.work(config, examples).gradient()).sum();
         Step { parts, work }
@@ -259,9 +268,11 @@ impl Trainer {
             batches.reverse();
             let (config, examples) = (&self.weights.config, &self.set.examples);
             let whole = self.engine.takes_whole_steps();
+            let settings = &self.settings;
+            let part = |items: &[Item]| Part::sharing(config, settings.sharing, examples, items);
             let steps = self.cores().map(&batches, |items| match whole {
-                true => Step { parts: vec![Part::new(config, examples, items)], work: 0 },
-                false => Step::new(config, examples, items, self.settings.chunk),
+                true => Step { parts: vec![part(items)], work: 0 },
+                false => Step::new(config, examples, items, settings),
             });
             self.ready.extend(steps.into_iter().map(Arc::new));
         }

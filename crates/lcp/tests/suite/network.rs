@@ -3,7 +3,7 @@
 use crate::common::dense;
 use lcp::network::dropout::{Dropout, Dropper};
 use lcp::network::infer::Inference;
-use lcp::network::tokens::{Batch, Positions};
+use lcp::network::tokens::{Batch, Positions, Sharing};
 use lcp::network::{Attention, FeatureRows, NetworkConfig, TokenScope, Weights, forward};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -125,6 +125,11 @@ fn distinct_tokens_give_the_dense_network() {
                 }
             };
             check(softmax(&positions, &tape.scores, &batch.scored[0]), "batch");
+            let of_states = states.iter().map(|rows| (&positions, rows.as_slice()));
+            let apart = Batch::of_tasks(&config, Sharing::Apart, of_states);
+            let tape = forward(&weights, &first.rows, &apart, &mut Dropper::none());
+            assert_eq!(tape.scores.len(), apart.scored.iter().map(Vec::len).sum::<usize>());
+            check(softmax(&positions, &tape.scores, &apart.scored[0]), "apart");
 
             // State by state, in both orders, so that what is kept gets used.
             let mut inference = Inference::new(weights, 1 << 20);
@@ -152,6 +157,7 @@ fn gradient_matches_finite_differences() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
     let (k, m, d) = (4, 5, 6);
     let rates = Dropout { attention: 0.3, residual: 0.2, mlp: 0.1 };
+    let mut sharing = [Sharing::Equal, Sharing::Equal, Sharing::Apart].iter().cycle();
     for (config, rates) in configurations(d).into_iter().zip([Dropout::NONE, rates].iter().cycle())
     {
         let mut weights = Weights::random(&config, &mut rng);
@@ -164,7 +170,8 @@ fn gradient_matches_finite_differences() {
         let example = example(k, m, d, &mut rng);
         let positions = Positions::new(k, &example.relevant, config.tokens, TokenScope::Relevant);
         let rows = row_of_position(&example, &positions);
-        let batch = Batch::new(&config, &positions, [rows.as_slice()]);
+        let sharing = *sharing.next().expect("they repeat");
+        let batch = Batch::of_tasks(&config, sharing, [(&positions, rows.as_slice())]);
         // The same seed drops the same activations whatever the weights are.
         let pass = |weights: &Weights| {
             forward(weights, &example.rows, &batch, &mut Dropper::new(*rates, 7))
@@ -230,4 +237,24 @@ fn dropout_depends_on_the_seed_only() {
     ] {
         assert_ne!(scores(only, 1), none, "{only:?}");
     }
+}
+
+#[test]
+fn equal_positions_have_dropout_of_their_own_if_they_are_to() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+    let config = NetworkConfig::paper(8);
+    let weights = Weights::random(&config, &mut rng);
+    let example = example(5, 7, 8, &mut rng);
+    let positions = Positions::new(5, &example.relevant, config.tokens, TokenScope::All);
+    // Nothing tells the positions apart.
+    let rows = vec![0; positions.len()];
+    let distinct = |sharing, rates| {
+        let batch = Batch::of_tasks(&config, sharing, [(&positions, rows.as_slice())]);
+        let scores = forward(&weights, &example.rows, &batch, &mut Dropper::new(rates, 5)).scores;
+        let of_positions = batch.scored[0].iter().map(|&token| scores[token as usize].to_bits());
+        of_positions.collect::<std::collections::BTreeSet<u32>>().len()
+    };
+    assert_eq!(distinct(Sharing::Equal, Dropout::PAPER), 1);
+    assert!(distinct(Sharing::Apart, Dropout::PAPER) > positions.len() / 2);
+    assert_eq!(distinct(Sharing::Apart, Dropout::NONE), 1);
 }

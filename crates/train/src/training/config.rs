@@ -6,6 +6,7 @@ use std::str::FromStr;
 use lcp::graph::GraphKind;
 use lcp::network::NetworkConfig;
 use lcp::network::dropout::Dropout;
+use lcp::network::tokens::Sharing;
 use lcp::predict::Softmax;
 use lcp::training::Settings;
 use lcp::training::loss::Loss;
@@ -49,8 +50,10 @@ impl fmt::Display for Preset {
 pub enum EngineKind {
     /// The network's own passes, on all cores.
     Native,
-    /// An NVIDIA GPU.
+    /// An NVIDIA GPU, which multiplies matrices in TF32.
     Cuda,
+    /// An NVIDIA GPU with products in 32 bits.
+    CudaFull,
 }
 
 impl FromStr for EngineKind {
@@ -60,7 +63,8 @@ impl FromStr for EngineKind {
         match name {
             "native" => Ok(EngineKind::Native),
             "cuda" => Ok(EngineKind::Cuda),
-            _ => Err(format!("no engine `{name}` (there are: native, cuda)")),
+            "cuda-full" => Ok(EngineKind::CudaFull),
+            _ => Err(format!("no engine `{name}` (there are: native, cuda, cuda-full)")),
         }
     }
 }
@@ -116,6 +120,7 @@ impl TrainConfig {
             training: Settings {
                 loss: Loss::Kl,
                 dropout: Dropout::PAPER,
+                sharing: Sharing::Equal,
                 batch: 4,
                 chunk: 1,
                 fixed_batches: false,
