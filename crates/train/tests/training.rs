@@ -341,7 +341,9 @@ fn the_derivative_by_the_gain_is_that_of_the_loss() {
         .collect();
     let part = Part::new(&config.network, &examples, &items);
     let gain = weights.layout.prior.unwrap();
-    for (loss, tolerance) in [(Loss::Kl, 0.01), (Loss::Bound, 0.1), (Loss::LogBound, 0.1)] {
+    for (loss, tolerance) in
+        [(Loss::Kl, 0.01), (Loss::Bound, 0.1), (Loss::LogBound, 0.1), (Loss::KlAndBound, 0.1)]
+    {
         let value = |weights: &Weights| -> f64 {
             let pass = Pass { weights, examples: &examples, loss };
             let values = Native(Cores::One).evaluate(pass, std::slice::from_ref(&part));
@@ -409,6 +411,7 @@ fn every_loss_overfits_a_few_states() {
         (Loss::Bound, 0.005),
         (Loss::LogBound, log_bounds / 4.0 + 0.005),
         (Loss::Kl, 0.05 * operators),
+        (Loss::KlAndBound, 0.05 * operators),
     ] {
         let mut config = short(400);
         config.training.loss = loss;
@@ -431,9 +434,11 @@ fn what_cannot_be_trained_is_refused_by_name() {
         let states = (training, validation);
         train_in(&samples, "refused", config, states, Cores::All).unwrap_err().to_string()
     };
-    let mut kl = short(1);
-    kl.training.loss = Loss::Kl;
-    assert!(refuse(kl).contains("needs labels"));
+    for loss in [Loss::Kl, Loss::KlAndBound] {
+        let mut labelled = short(1);
+        labelled.training.loss = loss;
+        assert!(refuse(labelled).contains("needs labels"), "{loss}");
+    }
     let mut paper_width = TrainConfig { min_support: 2, ..TrainConfig::paper() };
     paper_width.training.loss = Loss::Bound;
     assert!(refuse(paper_width).contains("projection"));

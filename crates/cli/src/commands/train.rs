@@ -46,9 +46,9 @@ pub(crate) struct Args {
     /// The choices that the options below change
     #[arg(long, default_value = "compact", value_name = "compact | paper")]
     preset: Preset,
-    /// What to minimise: the divergence from optimal partitionings, the bound's shortfall, or the
-    /// bound's negative logarithm
-    #[arg(long, value_name = "kl | bound | log-bound")]
+    /// What to minimise: the divergence from optimal partitionings, the bound's shortfall, the
+    /// bound's negative logarithm, or divergence and shortfall together
+    #[arg(long, value_name = "kl | bound | log-bound | kl+bound")]
     loss: Option<Loss>,
     /// The graph whose colours are features
     #[arg(long, value_parser = parse_graph, value_name = "flg | aoag | flg+static")]
@@ -219,7 +219,7 @@ impl Args {
         if self.no_dropout {
             training.dropout = Dropout::NONE;
         }
-        if training.loss != Loss::Kl {
+        if !training.loss.needs_labels() {
             // What a pattern cannot use is no loss of the bound's making.
             config.softmax = Softmax::Masked;
         }

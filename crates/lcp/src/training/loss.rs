@@ -6,6 +6,8 @@
 //!   optimal partitioning; ∂/∂S = α − α*.
 //! * [`Loss::Bound`]: 1 − h / h_ref, and [`Loss::LogBound`]: −ln h, which need no labels;
 //!   ∂h/∂S(p,o) = α(p,o)·(∂h/∂α(p,o) − Σ_q α(q,o)·∂h/∂α(q,o)).
+//! * [`Loss::KlAndBound`] (what the paper leaves for later): for each operator with a cost its
+//!   divergence and the bound's shortfall, so that neither outweighs the other on large tasks.
 //!
 //! Cost: one shortest path per pattern and state for the bound, linear otherwise.
 
@@ -31,10 +33,17 @@ pub enum Loss {
     /// The bound's logarithm: states near the goal count as much as others, and no reference is
     /// needed.
     LogBound,
+    /// The divergence, and the bound's shortfall once for each operator.
+    #[serde(rename = "kl+bound")]
+    KlAndBound,
 }
 
-const NAMES: [(Loss, &str); 3] =
-    [(Loss::Kl, "kl"), (Loss::Bound, "bound"), (Loss::LogBound, "log-bound")];
+const NAMES: [(Loss, &str); 4] = [
+    (Loss::Kl, "kl"),
+    (Loss::Bound, "bound"),
+    (Loss::LogBound, "log-bound"),
+    (Loss::KlAndBound, "kl+bound"),
+];
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,10 +85,15 @@ pub struct Scores<'a> {
 }
 
 impl Loss {
+    /// Whether it needs an optimal partitioning of every state.
+    pub fn needs_labels(self) -> bool {
+        matches!(self, Loss::Kl | Loss::KlAndBound)
+    }
+
     /// The loss of one state, and its h unless the loss does without; adds the derivative by the
     /// score of each token to `d_scores`, and that by the gain to what [`LossScratch::take_d_gain`]
     /// gives.
-    /// `reference` is the h that [`Loss::Bound`] is measured against.
+    /// `reference` is the h that the bound's shortfall is measured against.
     pub fn of_state(
         self,
         task: &TaskExamples,
@@ -89,16 +103,23 @@ impl Loss {
         d_scores: &mut [f32],
         scratch: &mut LossScratch,
     ) -> (f64, Option<f64>) {
-        if self == Loss::Kl {
+        let (mut divergence, mut operators) = (0.0, 0.0);
+        if self.needs_labels() {
             let target = state.shares.as_deref().expect("checked before training");
             scratch.spread(task, scores);
-            return (kl(task, target, scores, scratch, d_scores), None);
+            (divergence, operators) = kl(task, target, scores, scratch, d_scores);
+        }
+        if self == Loss::Kl {
+            return (divergence, None);
         }
         let h = scratch.value(task, &state.values, scores);
         let (loss, slope) = match self {
             Loss::LogBound if h > 0.0 => (-ln(h), -1.0 / h),
             // No partitioning is known to be worth anything here, so nothing can be learned.
             Loss::LogBound => (0.0, 0.0),
+            Loss::KlAndBound => {
+                (divergence + operators * (1.0 - h / reference), -operators / reference)
+            }
             _ => (1.0 - h / reference, -1.0 / reference),
         };
         scratch.d_shares.iter_mut().for_each(|d| *d *= slope as f32);
@@ -139,16 +160,16 @@ impl LossScratch {
     }
 }
 
-/// Σ_o KL(target ‖ softmax(scores)); adds the derivatives.
+/// Σ_o KL(target ‖ softmax(scores)) and the number of its summands; adds the derivatives.
 fn kl(
     task: &TaskExamples,
     target: &[f32],
     Scores { tokens, prior, .. }: Scores,
     LossScratch { scores, d_gain, .. }: &mut LossScratch,
     d_scores: &mut [f32],
-) -> f64 {
+) -> (f64, f64) {
     let (abstractions, places) = (&task.abstractions, &task.places);
-    let mut loss = 0.0;
+    let (mut loss, mut operators) = (0.0, 0.0);
     for (range, operator) in scored_ranges(places) {
         let pairs = &places.pairs()[range.clone()];
         let wanted = |pair: &Option<u32>| pair.map_or(0.0, |pair| target[pair as usize]);
@@ -156,6 +177,7 @@ fn kl(
         if abstractions.costs()[operator.index()] == 0 || mass <= 0.0 {
             continue;
         }
+        operators += 1.0;
         let softmax = SoftmaxSum::new(&scores[range.clone()]);
         for (i, pair) in range.zip(pairs) {
             let wanted = wanted(pair) / mass;
@@ -170,7 +192,7 @@ fn kl(
             }
         }
     }
-    loss
+    (loss, operators)
 }
 
 /// The scored positions of each operator, as indices among all scored positions.

@@ -18,7 +18,7 @@ pub enum TrainError {
     NoStates(&'static str),
     /// The loss needs labels.
     #[error(
-        "the loss kl needs labels, but {0} has states without; sample with labels or use the loss bound"
+        "the loss needs labels, but {0} has states without; sample with labels or use the loss bound"
     )]
     NoLabels(String),
     /// Only an input projection can ignore colours.

@@ -23,7 +23,6 @@ use lcp::network::{NetworkConfig, Weights};
 use lcp::predict::patterns_of;
 use lcp::training::engine::{Engine, Item, Part, StateValue};
 use lcp::training::examples::Examples;
-use lcp::training::loss::Loss;
 use lcp::training::{Trainer, TrainingSet};
 use lcp::wl::{Vocabulary, VocabularyBuilder};
 use planner::fnv::Fnv;
@@ -180,7 +179,7 @@ fn check(
     if config.min_support > 1 && config.network.width.is_none() {
         return Err(TrainError::NoProjection);
     }
-    if config.training.loss == Loss::Kl {
+    if config.training.loss.needs_labels() {
         let mut tasks = training.iter().chain(validation);
         let lacks = |task: &&TaskStates| task.states.iter().any(|s| s.shares.is_none());
         if let Some(task) = tasks.find(lacks) {
