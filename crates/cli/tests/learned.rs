@@ -26,6 +26,8 @@ fn learned_heuristics_find_the_same_cost_as_blind_search() {
         &["--heuristic", "lcp", "--model", "self", "--time-limit", "10s"],
         &["--heuristic", "lcp", "--model", "self", "--as-published", "--time-limit", "10s"],
         &["--heuristic", "ascent", "--use", "every-state"],
+        &["--heuristic", "ascent", "--use", "every:5"],
+        &["--heuristic", "lcp", "--model", "self", "--use", "every:5", "--time-limit", "5s"],
         &["--heuristic", "lcp", "--model", "self", "--steps", "5", "--time-limit", "5s"],
         &["--heuristic", "lcp", "--model", "self", "--use", "stored", "--time-limit", "5s"],
         &["--heuristic", "auto"],
@@ -38,6 +40,28 @@ fn learned_heuristics_find_the_same_cost_as_blind_search() {
     }
     costs.dedup();
     assert_eq!(costs.len(), 1, "{costs:?}");
+}
+
+/// `--use every:N` makes a partitioning for one of N states.
+#[test]
+fn an_interval_says_how_many_partitionings_are_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [domain, problem] = towers();
+    for (n, heuristic) in [(1, "scp"), (3, "scp"), (3, "ascent"), (1_000_000, "ocp")] {
+        let every = format!("every:{n}");
+        let options = ["--heuristic", heuristic, "--use", &every, "--json", "-"];
+        let output =
+            apportion(&[&["plan", &domain, &problem][..], &options].concat(), folder.path());
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let figure = |name: &str| result[name].as_u64().expect("a number");
+        assert_eq!(figure("dead_ends"), 0);
+        assert_eq!(figure("partitions_computed"), figure("evaluated").div_ceil(n), "{heuristic}");
+    }
+    let output = apportion(
+        &["plan", &domain, &problem, "--heuristic", "scp", "--use", "every:0"],
+        folder.path(),
+    );
+    assert_eq!(output.status.code(), Some(36));
 }
 
 #[test]

@@ -50,13 +50,29 @@ pub(crate) enum Name {
 }
 
 /// How a cost-partitioning heuristic uses its partitionings.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Use {
     /// A new partitioning for every evaluated state; with ascent and lcp, for every state about to
-    /// be expanded
+    /// be expanded.
     EveryState,
-    /// Partitionings made at a few states, kept as tables, evaluated at all states
+    /// One for the first of so many evaluated states, kept as tables, evaluated at all states.
+    Interval(u64),
+    /// Partitionings made at a few states, kept as tables, evaluated at all states.
     Stored,
+}
+
+/// Reads `every-state`, `every:100` or `stored`.
+fn parse_use(text: &str) -> anyhow::Result<Use> {
+    Ok(match text.split_once(':').map_or((text, None), |(how, n)| (how, Some(n))) {
+        ("every-state", None) => Use::EveryState,
+        ("stored", None) => Use::Stored,
+        ("every", Some(n)) => {
+            let n = n.parse().with_context(|| format!("invalid number of states `{n}`"))?;
+            anyhow::ensure!(n >= 1, "one of at least 1 state");
+            Use::Interval(n)
+        }
+        _ => anyhow::bail!("write every-state, every:N or stored"),
+    })
 }
 
 /// How steps of ascent are made.
@@ -108,8 +124,11 @@ pub(crate) struct HeuristicArgs {
 /// How heuristics are set up.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct HeuristicOptions {
-    /// When partitionings are made [default: stored for uniform and ascent, else every-state]
-    #[arg(long = "use", value_enum, value_name = "HOW")]
+    /// When partitionings are made: for every state that is evaluated, with ascent and lcp for every
+    /// state about to be expanded (every-state); for one of N states that are evaluated, kept as
+    /// tables and evaluated at all states (every:N); or at a few states, kept likewise (stored)
+    /// [default: stored for uniform and ascent, else every-state]
+    #[arg(long = "use", value_name = "every-state|every:N|stored", value_parser = parse_use)]
     pub(crate) usage: Option<Use>,
     #[command(flatten)]
     pub(crate) among: ComponentArgs,
@@ -249,8 +268,10 @@ impl HeuristicOptions {
             Name::Scp => {
                 let scp = Saturated::new(&abstractions);
                 match self.usage {
-                    Some(Use::Stored) => self.place(scp, Use::Stored, &memory),
-                    _ => Box::new(EveryState::with_memory(scp, memory.tables)),
+                    None | Some(Use::EveryState) => {
+                        Box::new(EveryState::with_memory(scp, memory.tables))
+                    }
+                    Some(usage) => self.place(scp, usage, &memory),
                 }
             }
             Name::Ascent => self.ascent(&abstractions, &memory),
@@ -265,8 +286,8 @@ impl HeuristicOptions {
                     self.learned.partitioner(task, &abstractions, resources, &memory, steps)?;
                 match self.usage {
                     _ if self.learned.as_published => Box::new(EveryState::new(learned)),
-                    Some(Use::Stored) => self.place(learned, Use::Stored, &memory),
-                    _ => Box::new(Lazy::new(learned, memory.tables)),
+                    None | Some(Use::EveryState) => Box::new(Lazy::new(learned, memory.tables)),
+                    Some(usage) => self.place(learned, usage, &memory),
                 }
             }
         })
@@ -275,7 +296,8 @@ impl HeuristicOptions {
     /// Ascent in a store beside saturated partitionings, or for every state about to be expanded.
     fn ascent(&self, all: &Arc<Abstractions>, memory: &MemoryPlan) -> Box<dyn Heuristic> {
         let rule = self.rule.unwrap_or(Rule::Learned).steps();
-        let is_stored = self.usage != Some(Use::EveryState);
+        let usage = self.usage.unwrap_or(Use::Stored);
+        let is_stored = usage == Use::Stored;
         let usual = match is_stored {
             true => AscentConfig::stored(rule),
             false => {
@@ -290,7 +312,10 @@ impl HeuristicOptions {
             let both = Portfolio::new(all).with(Saturated::new(all)).with(ascent);
             return self.place(both, Use::Stored, memory);
         }
-        Box::new(Lazy::new(ascent, memory.tables).only_better())
+        match usage {
+            Use::Interval(_) => self.place(ascent, usage, memory),
+            _ => Box::new(Lazy::new(ascent, memory.tables).only_better()),
+        }
     }
 
     /// A heuristic that uses the partitioner as asked for, or else in its usual way.
@@ -302,6 +327,7 @@ impl HeuristicOptions {
     ) -> Box<dyn Heuristic> {
         match self.usage.unwrap_or(usual) {
             Use::EveryState => Box::new(EveryState::new(partitioner)),
+            Use::Interval(n) => Box::new(EveryState::with_interval(partitioner, memory.tables, n)),
             Use::Stored => Box::new(Stages::new(Stored::new(partitioner, stored_config(memory)))),
         }
     }

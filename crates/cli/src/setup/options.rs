@@ -224,6 +224,7 @@ mod tests {
     const MATRIX: &str = "\
                                          auto blind hmax lmcut uniform gzocp scp ascent ocp lcp
         --use every-state                  .    .    .     .      x      .    x     x    x   x
+        --use every:9                      .    .    .     .      x      .    x     x    x   x
         --components systematic:1          x    .    .     .      x      x    x     x    x   x
         --components cartesian             x    .    .     .      x      x    x     x    x   .
         --steps 3                          .    .    .     .      .      .    .     x    .   x

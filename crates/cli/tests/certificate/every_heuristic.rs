@@ -70,6 +70,7 @@ pub(super) fn heuristics(task: &Task) -> Vec<(&'static str, Box<dyn Heuristic + 
         ("gzocp", Box::new(Maximum::new(projections.clone(), &zero_one))),
         ("uniform", Box::new(Stored::new(Uniform::new(&projections), StoredConfig::default()))),
         ("scp", Box::new(EveryState::with_memory(Saturated::new(&projections), 4096))),
+        ("interval", Box::new(EveryState::with_interval(ascent(), 4096, 3))),
         ("ocp", Box::new(EveryState::new(Ocp::new(&projections)))),
         ("ascent", Box::new(EveryState::new(ascent()))),
         ("lazy", Box::new(Lazy::new(ascent(), 4096))),

@@ -1,9 +1,11 @@
-//! A new cost partitioning for every evaluated state.
+//! A new cost partitioning for every evaluated state, or for every N-th of them.
 //!
 //! Plain, this is the heuristic of the learned-partitioning paper: the value of the partitioning
 //! made for the state.
 //! With memory it is Scorpion's online saturated cost partitioning: partitionings that beat all
 //! earlier ones at their own state are kept, and a state's value is the maximum over them.
+//! With an interval, only every N-th state that is evaluated gets one (Seipp 2021), and the others
+//! are looked up.
 //! Either way it is admissible and not consistent.
 
 use super::justify::Remade;
@@ -15,14 +17,18 @@ use crate::partition::{Partitioner, Request};
 use crate::task::Value;
 use crate::work::{self, Budget, Work};
 
-/// Makes a partitioning for every state it evaluates.
+/// Makes a partitioning for every state it evaluates, or for every N-th.
 #[derive(Debug)]
 pub struct EveryState<P> {
     workshop: Workshop<P>,
     /// The partitionings found so far, if they are remembered, and the most bytes of them.
     memory: Option<TableStore>,
     max_bytes: usize,
+    /// One of so many states gets a partitioning.
+    interval: u64,
+    /// States evaluated, dead ends too, and those that were none.
     evaluated: u64,
+    alive: u64,
     /// What a certificate needs: partitionings made again.
     proof: Option<Remade>,
 }
@@ -34,7 +40,9 @@ impl<P: Partitioner> EveryState<P> {
             workshop: Workshop::new(partitioner),
             memory: None,
             max_bytes: 0,
+            interval: 1,
             evaluated: 0,
+            alive: 0,
             proof: None,
         }
     }
@@ -48,9 +56,16 @@ impl<P: Partitioner> EveryState<P> {
             memory: Some(workshop.store()),
             max_bytes,
             workshop,
+            interval: 1,
             evaluated: 0,
+            alive: 0,
             proof: None,
         }
+    }
+
+    /// The same, but partitionings are made for the first of every `interval` states only.
+    pub fn with_interval(partitioner: P, max_bytes: usize, interval: u64) -> EveryState<P> {
+        EveryState { interval: interval.max(1), ..EveryState::with_memory(partitioner, max_bytes) }
     }
 }
 
@@ -61,6 +76,11 @@ impl<P: Partitioner> Heuristic for EveryState<P> {
             return Estimate::DeadEnd;
         }
         let beat = self.memory.as_mut().map(|memory| memory.best(state).h);
+        let is_due = self.alive.is_multiple_of(self.interval);
+        self.alive += 1;
+        if !is_due {
+            return Estimate::AtLeast(beat.unwrap_or(0));
+        }
         let budget = &mut Budget::unlimited();
         let Some((h, found)) =
             self.workshop.make(Request { state, beat, budget, elapsed: 0, initial: false })

@@ -289,6 +289,7 @@ proptest! {
             Box::new(Maximum::new(abstractions.clone(), &zero_one(&task, &abstractions))),
             Box::new(EveryState::with_memory(scp.clone(), usize::MAX)),
             Box::new(EveryState::with_memory(scp.clone(), 100)),
+            Box::new(EveryState::with_interval(scp.clone(), usize::MAX, 3)),
             Box::new(Stored::new(scp, tiny)),
         ];
         for partitioner in partitioners(&abstractions) {
@@ -310,6 +311,41 @@ proptest! {
                 }
                 heuristic.begin(state, Why::First);
                 check_admissible(heuristic.evaluate(state), h_star)?;
+            }
+        }
+    }
+
+    /// With an interval, one of N states gets a partitioning, and the others have the best value of
+    /// what was kept before them.
+    #[test]
+    fn an_interval_leaves_states_to_what_is_kept(seed: u64, interval in 1u64..5) {
+        let task = random_task(seed);
+        let abstractions = abstractions(&task);
+        let space = StateSpace::new(&task);
+        let mut scratch = PartitionScratch::default();
+        for inner in partitioners(&abstractions) {
+            let made = Rc::default();
+            let recorder = Recorder { inner, made: Rc::clone(&made) };
+            let mut every = EveryState::with_interval(recorder, usize::MAX, interval);
+            let (mut kept, mut computed) = (Vec::<CostPartitioning>::new(), 0);
+            let states = space.reachable().map(|(state, _)| state);
+            let alive = states.filter(|state| !abstractions.is_dead_end(state));
+            for (i, state) in (0u64..).zip(alive.take(30)) {
+                let h = every.evaluate(state);
+                computed += usize::from(i % interval == 0);
+                prop_assert_eq!(every.statistics().partitions_computed, computed);
+                let mut known = Estimate::AtLeast(0);
+                for kept in &kept {
+                    known = larger(known, kept.evaluate(state, &mut scratch));
+                }
+                if let Some(made) = made.take() {
+                    let own = made.evaluate(state, &mut scratch);
+                    if own > known {
+                        known = own;
+                        kept.push(made);
+                    }
+                }
+                prop_assert_eq!(h, known);
             }
         }
     }
