@@ -149,7 +149,7 @@ fn tables_of_test_states() {
 #[test]
 fn figures_of_the_papers_preset() {
     let published = page("published.md");
-    let (mut found, mut most) = (0, 0.0f64);
+    let (mut found, mut vertices, mut most) = (0, 0, 0.0f64);
     for graph in ["flg", "aoag"] {
         for iterations in [1, 2] {
             let name = format!("{}, L = {iterations}", graph.to_uppercase());
@@ -166,6 +166,15 @@ fn figures_of_the_papers_preset() {
         }
     }
     assert_eq!(found, 22);
+    let (_, section) = published.split_once("### Labels at vertices, in all domains").unwrap();
+    let shipped = section.lines().filter(|line| line.starts_with('|') && line.ends_with("| yes |"));
+    for name in shipped.map(|line| line.trim_matches(['|', ' ']).split(" | ").next().unwrap()) {
+        let model = Model::load(&folder().join(format!("paper/{name}.safetensors"))).unwrap();
+        let samples = &model.provenance.settings["samples.0"];
+        assert!(samples.contains("vertex"), "{name}: {samples}");
+        vertices += 1;
+    }
+    assert_eq!(vertices, published.matches(")**").count(), "bold cells");
     assert!(published.contains(&format!("to {most} epochs instead of up to 100")), "{most}");
 }
 
@@ -178,6 +187,7 @@ fn tables_of_learning_curves() {
         ("published-rest", "### Other graphs and L", 3),
         ("canonical", "### Canonical labels", 1),
         ("canonical-1e-4", "A second difference", 1),
+        ("vertices", "### Labels at vertices, in all domains", 3),
     ];
     let mut checked = 0;
     for (folder_name, heading, first) in sections {
@@ -205,7 +215,24 @@ fn tables_of_learning_curves() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 32);
+    assert_eq!(checked, 32 + 18);
+
+    // Three seeds with two kinds of masks.
+    let (_, section) = published.split_once("### Labels at vertices, in all domains").unwrap();
+    for masks in ["token", "pair"] {
+        for row in rows(section, masks) {
+            let path = folder().join(format!("readings/train-{masks}-{}.jsonl", row[1]));
+            let text = std::fs::read_to_string(path).unwrap();
+            assert_eq!(row[2], text.lines().count().to_string(), "{masks} {}", row[1]);
+            let epochs = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let loss = |epoch: &Value| epoch["validation_loss"].as_f64().unwrap();
+            let best = epochs.min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap();
+            assert!(row[4].ends_with(&format!(", {:.2}", loss(&best))), "{row:?}");
+            assert_eq!(row[5], format!("{:.3}", best["ratio"].as_f64().unwrap()));
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 32 + 18 + 6);
 
     // Two of them again, without the fault.
     for name in ["visitall-flg-1", "spanner-aoag-1"] {
