@@ -49,7 +49,7 @@ impl Default for ScheduleConfig {
             part: 0.1,
             least: SECOND / 30,
             most: SECOND * 2 / 5,
-            dive: 4 * SECOND,
+            dive: 5 * SECOND / 2,
             stalled: 400,
             stalled_slowly: (100, 2 * SECOND),
         }

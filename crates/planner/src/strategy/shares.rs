@@ -4,7 +4,8 @@
 //! less than [`LEAST_SHARE`].
 //! Whoever has shown nothing yet has share 1, too.
 //!
-//! The target of a prover is the cost of the best plan, or the lower bound + 1 while there is none.
+//! The target of a prover is the cost of the best plan, but no more than a tenth above the lower
+//! bound, for the first plans may cost twice the optimum.
 //! Its *gap* is how far its own bound is below that.
 //! What it still has to do is told by its past: if its bound rises by as much whenever its work is
 //! [`PAST`] times as much, it has to do work · (PAST ^ (gap / rise) − 1) more.
@@ -29,8 +30,17 @@ const PAST: f64 = 3.0;
 const LEAST_RISE: f64 = 1.0;
 const LEAST_PART: f64 = 1.0 / 8.0;
 
+/// A target is this part of the lower bound above it at most.
+const NEAR: Cost = 10;
+
 /// The least gap that counts: a prover may be at the target and not know it.
 const LEAST_GAP: f64 = 0.5;
+
+/// The cost that provers are to show.
+pub(super) fn target(lower: Cost, upper: Option<Cost>) -> Cost {
+    let near = lower.saturating_add((lower / NEAR).max(1));
+    upper.map_or(lower.saturating_add(1), |cost| cost.min(near))
+}
 
 /// The share of a prover that promises so much where the best promises `best`.
 pub(super) fn prover_share(promise: Option<f64>, best: f64) -> f64 {
@@ -77,6 +87,14 @@ mod tests {
         let mut all = Rises::default();
         rises.iter().for_each(|&(work, lower)| all.note(work, lower));
         all
+    }
+
+    #[test]
+    fn a_target_is_near() {
+        assert_eq!(target(7, None), 8);
+        assert_eq!(target(7, Some(30)), 8);
+        assert_eq!(target(50, Some(52)), 52);
+        assert_eq!(target(50, Some(90)), 55);
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //! Engines that have a share of the memory of their own may take it at any time; whoever has none
 //! leaves it free.
 
-use super::shares::{Rises, prover_share};
+use super::shares::{Rises, prover_share, target};
 use super::threads::Others;
 use crate::engine::{Bounds, Engine, Progress};
 use crate::search::Stop;
@@ -143,8 +143,7 @@ impl<'e> Seat<'e> {
 
     /// How promising a prover is, as far as that is known.
     fn promise(&self, bounds: &Bounds) -> Option<f64> {
-        let target = bounds.upper().unwrap_or(bounds.lower().saturating_add(1));
-        self.rises.promise(self.work, target)
+        self.rises.promise(self.work, target(bounds.lower(), bounds.upper()))
     }
 }
 
