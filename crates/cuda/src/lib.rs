@@ -1,4 +1,4 @@
-//! The network's passes on an NVIDIA GPU, for `apportion train --engine cuda`.
+//! The network's passes on an NVIDIA GPU, for `apportion train --engine cuda` and `cuda-full`.
 //!
 //! Shape, parameters and distinct tokens are those of [`lcp::network`]; `network` is its forward
 //! and backward pass in operations of burn, and `Gpu` puts them to work in the training loop of
@@ -9,9 +9,9 @@
 //!
 //! Matrices are multiplied in TF32 (10 bits of mantissa), everything else in 32 bits, so scores
 //! differ from those of the CPU in the third digit and are not the same on every GPU; derivatives
-//! may differ by some hundredths, as a hidden unit may be zero on one of the two alone.
-//! With full products (`products`) both are the CPU's in five digits, which a test holds where there
-//! is a GPU.
+//! may differ by some hundredths, as a hidden unit may be zero on one of the two alone, but the
+//! gradient's direction is the same, which a test holds and is all that training needs.
+//! With full products (`cuda-full`) both are the CPU's in five digits, which another test holds.
 //!
 //! Everything is behind the feature `burn`, which the program's feature `cuda` switches on.
 

@@ -8,8 +8,9 @@ use burn::tensor::{DType, Tensor};
 pub enum Products {
     /// By the GPU's units for matrices, which keep 10 bits of a factor's mantissa (TF32).
     Tf32,
-    /// Nearly in 32 bits, by four such products: for comparisons with the CPU, where an error of
-    /// TF32 can decide on which side of zero a number lies, and with it which derivatives are zero.
+    /// Nearly in 32 bits, by four such products, so that a step takes twice as long: for comparisons
+    /// with the CPU, where an error of TF32 can decide on which side of zero a number lies, and with
+    /// it which derivatives are zero.
     Full,
 }
 
