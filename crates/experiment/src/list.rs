@@ -111,7 +111,7 @@ pub(crate) fn list(experiment: &Experiment) -> Result<Vec<ListedRun>> {
     Ok(runs)
 }
 
-/// What `--model` of the program takes besides files.
+/// What `--model` of the program takes apart from files.
 pub const MODEL_NAMES: [&str; 2] = ["shipped", "self"];
 
 /// The model file among the arguments; `self` asks for a model made on the spot.

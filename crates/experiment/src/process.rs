@@ -311,7 +311,7 @@ mod tests {
     fn outcome(script: &str, time: Duration, memory: u64) -> Record {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("planner");
-        // A path that begins with a dash is no option.
+        // A path that begins with a dash is not an option.
         let json = "while [ \"$1\" != --json ]; do shift; done\njson=$2";
         let file = "[ \"$3 $4\" = '-- -here/p.sas' ] || exit 36";
         let text = format!("#!/bin/sh\n{json}\n{file}\n{script}\n");

@@ -324,7 +324,7 @@ pub fn patterns_of(abstractions: &Abstractions) -> Vec<Pattern> {
     patterns.collect::<Option<_>>().expect("predictions are for patterns")
 }
 
-/// The paper's partitioning: each share rounded down, the rest lost; if some share is no number,
+/// The paper's partitioning: each share rounded down, the rest lost; if some share is not a number,
 /// the operators concerned are divided uniformly.
 fn floor_shares(abstractions: &Arc<Abstractions>, shares: &[f32]) -> CostPartitioning {
     if shares.iter().any(|share| !share.is_finite()) {

@@ -39,7 +39,7 @@ pub const ROW: Work = 2;
 /// A step of a recursion on decision diagrams.
 pub const DIAGRAM_STEP: Work = 150;
 
-/// What a search spends on a new state besides evaluating it.
+/// What a search spends on a new state apart from evaluating it.
 pub const STATE: Work = 200;
 
 /// How much may still be done.

@@ -220,7 +220,7 @@ impl Args {
             training.dropout = Dropout::NONE;
         }
         if !training.loss.needs_labels() {
-            // What a pattern cannot use is no loss of the bound's making.
+            // What a pattern cannot use is not a loss of the bound's making.
             config.softmax = Softmax::Masked;
         }
         config.engine = self.engine;

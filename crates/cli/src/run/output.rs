@@ -90,7 +90,7 @@ impl Output {
             }
             Output::File(path) => (replace(path, text), path.display().to_string()),
         };
-        // Whoever has read enough is no error.
+        // Whoever has read enough is not an error.
         let written = written.or_else(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => Ok(()),
             _ => Err(error),

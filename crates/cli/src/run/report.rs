@@ -316,7 +316,7 @@ impl Report {
         }
     }
 
-    /// What a person wants to know of a run besides its headline and plan.
+    /// What a person wants to know of a run apart from its headline and plan.
     pub(crate) fn brief_log(&self) -> String {
         let mut out = self.plan_lines();
         if let Some(file) = &self.plan_file {

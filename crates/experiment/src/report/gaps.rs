@@ -1,8 +1,16 @@
 //! Plans that are not proved to be optimal: who has one, and how far it can be from the optimum.
 
+use serde_json::Value;
+
 use super::document::{Block, Section, or_nothing};
+use super::plot::{Content, Plot};
 use super::sections::domain_table;
-use crate::statistics::{ConfigurationId, Results, TaskId, mean};
+use crate::results::Record;
+use crate::statistics::{ConfigurationId, Figure, Results, TaskId, mean};
+
+/// The gaps whose times are shown, from any plan to an optimal one.
+const STEPS: [(&str, f64); 4] =
+    [("any plan", f64::INFINITY), ("gap 20 %", 0.2), ("gap 5 %", 0.05), ("optimal", 0.0)];
 
 /// The section on plans and gaps; empty if every plan is optimal.
 pub(crate) fn section(results: &Results) -> Section {
@@ -50,7 +58,59 @@ pub(crate) fn section(results: &Results) -> Section {
         },
         false,
     )));
+    section.blocks.push(Block::Plots(all.iter().map(|&c| over_time(results, c)).collect()));
     section
+}
+
+/// How many tasks have a plan within a gap, over time.
+fn over_time(results: &Results, c: ConfigurationId) -> Plot {
+    let name = &results.configurations[c];
+    let times = |limit: f64| {
+        let reached = results.tasks_of(None).filter_map(|t| {
+            let solved = results.solves(c, t).then(|| results.figure(c, t, Figure::Time)).flatten();
+            let on_the_way = results.record(c, t).and_then(|record| reached(record, limit));
+            // The end of a run is told more exactly than its last bound.
+            [solved, on_the_way].into_iter().flatten().min_by(f64::total_cmp)
+        });
+        let mut times: Vec<f64> = reached.collect();
+        times.sort_by(f64::total_cmp);
+        times
+    };
+    let curves: Vec<(&str, Vec<f64>)> =
+        STEPS.iter().map(|&(step, limit)| (step, times(limit))).collect();
+    let curves: Vec<_> = curves.into_iter().filter(|(_, times)| !times.is_empty()).collect();
+    let ends: Vec<String> =
+        curves.iter().map(|(step, times)| format!("{step} {}", times.len())).collect();
+    Plot {
+        title: format!("Plans and bounds over time: {name}"),
+        summary: format!("In the end: {}.", ends.join(", ")),
+        measure: String::new(),
+        x_title: "time in seconds".to_owned(),
+        y_title: "tasks".to_owned(),
+        series: curves.iter().map(|(step, _)| (*step).to_owned()).collect(),
+        content: Content::Cactus(curves.into_iter().map(|(_, times)| times).collect()),
+    }
+}
+
+/// When plan and bound of a run were first within a gap, in seconds of processor time.
+fn reached(record: &Record, limit: f64) -> Option<f64> {
+    let events = |name: &str| record.result.get(name).and_then(Value::as_array);
+    let number = |event: &Value, name: &str| event.get(name).and_then(Value::as_f64);
+    // A plan knows the bound of its time, so bounds alone may be missing.
+    let mut all: Vec<&Value> =
+        ["bounds", "plans"].into_iter().filter_map(events).flatten().collect();
+    let time = |event: &Value| number(event, "cpu_s").unwrap_or(f64::INFINITY);
+    all.sort_by(|a, b| time(a).total_cmp(&time(b)));
+    let (mut lower, mut cost) = (0.0_f64, f64::INFINITY);
+    for event in all {
+        lower = number(event, "lower_bound").map_or(lower, |shown| shown.max(lower));
+        cost = number(event, "cost").map_or(cost, |found| found.min(cost));
+        let is_within = cost.is_finite() && (limit.is_infinite() || cost <= lower * (1.0 + limit));
+        if is_within {
+            return Some(time(event)).filter(|time| time.is_finite());
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -86,9 +146,31 @@ mod tests {
             table.rows[0].cells.iter().map(|cell| cell.text.clone()).collect()
         };
         let blocks = section(&results).blocks;
-        let [Block::Table(plans), Block::Table(gaps)] = &blocks[..] else { panic!("two tables") };
+        let [Block::Table(plans), Block::Table(gaps), Block::Plots(over_time)] = &blocks[..] else {
+            panic!("two tables and plots")
+        };
+        assert_eq!(over_time.len(), 1);
         assert_eq!(texts(plans), ["auto", "2"]);
         assert_eq!(texts(gaps), ["auto", "5.0"]);
         assert_eq!(gaps.header, ["configuration", "blocks (2)"]);
+    }
+
+    #[test]
+    fn a_gap_is_reached_when_plan_and_bound_are_near_enough() {
+        let bounds = json!([
+            {"cpu_s": 0.1, "lower_bound": 10},
+            {"cpu_s": 2.0, "lower_bound": 19},
+            {"cpu_s": 3.0, "lower_bound": 20}
+        ]);
+        let plans = json!([
+            {"cpu_s": 0.5, "cost": 30, "lower_bound": 10},
+            {"cpu_s": 1.0, "cost": 20, "lower_bound": 10}
+        ]);
+        let run = record("p1", Status::OutOfTime, json!({"bounds": bounds, "plans": plans}));
+        let times = STEPS.map(|(_, limit)| reached(&run, limit));
+        assert_eq!(times, [Some(0.5), Some(2.0), Some(3.0), Some(3.0)]);
+        // Results of earlier builds know bounds by their plans only.
+        let run = record("p1", Status::OutOfTime, json!({ "plans": plans }));
+        assert_eq!(STEPS.map(|(_, limit)| reached(&run, limit)), [Some(0.5), None, None, None]);
     }
 }

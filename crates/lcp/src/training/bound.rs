@@ -22,7 +22,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The bound at a state that is no dead end, in units of cost; adds its gradient to
+    /// The bound at a state that is not a dead end, in units of cost; adds its gradient to
     /// `gradient`, one entry per pair.
     pub fn evaluate(
         &mut self,

@@ -4,7 +4,7 @@
 //! Let a be the abstract state, c(l) the cost of a label l (that of its cheapest operator), g(u)
 //! the distance from a to u along paths that end at goals, and h(v) the distance from v to the
 //! nearest goal, all under the operators' own costs.
-//! A transition u → v of l *counts* if u is no goal and g(u) and h(v) are finite; its *length* is
+//! A transition u → v of l *counts* if u is not a goal and g(u) and h(v) are finite; its *length* is
 //! g(u) + c(l) + h(v).
 //! An operator has one class of each of six kinds, taken from the transitions of its label that
 //! count:

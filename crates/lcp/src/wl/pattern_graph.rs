@@ -101,7 +101,7 @@ impl Adjacency {
         self.num_operators
     }
 
-    /// The neighbours of a node that is no action, actions first, ascending.
+    /// The neighbours of a node that is not an action, actions first, ascending.
     fn neighbours(&self, node: u32) -> &[(u32, u32)] {
         self.neighbours.row(node as usize)
     }

@@ -163,7 +163,7 @@ pub(super) fn group_operators(task: &Task, pattern: &Pattern, index: &mut Effect
     let vars = pattern.variables();
     let EffectIndex { mentions, keys, touched, restrictions } = index;
     // A key has a digit for the precondition and one for the effect on each variable, and a last
-    // bit for whether there is an effect; where that is no number, all of it is 1.
+    // bit for whether there is an effect; where that is not a number, all of it is 1.
     let mut place: Option<u64> = Some(2);
     for var in vars {
         let base = task.variable(*var).domain_size() as u64 + 1;

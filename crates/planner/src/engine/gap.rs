@@ -42,7 +42,7 @@ impl Gap {
     }
 }
 
-/// What is no gap.
+/// What is not a gap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InvalidGap(String);
 

@@ -30,8 +30,10 @@ pub struct ScheduleConfig {
     pub least: Work,
     /// … and never more than this.
     pub most: Work,
-    /// The most work of a dive.
+    /// The most work of a dive, …
     pub dive: Work,
+    /// … which ends soon if there is no time for so many attempts.
+    pub dive_attempts: u64,
     /// A dive ends after this many attempts without coming closer to a goal, …
     pub stalled: u64,
     /// … or after these many once they have taken this much work.
@@ -50,6 +52,7 @@ impl Default for ScheduleConfig {
             least: SECOND / 30,
             most: SECOND * 2 / 5,
             dive: 5 * SECOND / 2,
+            dive_attempts: 100,
             stalled: 400,
             stalled_slowly: (100, 2 * SECOND),
         }
@@ -75,7 +78,9 @@ pub(super) struct Schedule {
 /// How far a dive has come.
 #[derive(Debug)]
 struct Dive {
+    /// All its work and attempts.
     work: Work,
+    tries: u64,
     /// The lowest value of a state that was expanded, and attempts and their work since.
     lowest: Cost,
     attempts: u64,
@@ -112,6 +117,7 @@ impl Schedule {
     pub(super) fn begin(&mut self, why: Why) -> Budget {
         self.dive = (why == Why::Dive).then_some(Dive {
             work: 0,
+            tries: 0,
             lowest: Cost::MAX,
             attempts: 0,
             attempts_work: 0,
@@ -132,12 +138,14 @@ impl Schedule {
 
     /// Takes note of an attempt at any other state: its value, whether that was raised, and the work.
     pub(super) fn attempted(&mut self, h: Cost, raised: bool, work: Work) {
-        let ScheduleConfig { weight, dive, stalled, stalled_slowly, .. } = self.config;
+        let ScheduleConfig { weight, dive, dive_attempts, stalled, stalled_slowly, .. } =
+            self.config;
         self.searched(work);
         self.attempts += work;
         self.success += weight * (f64::from(u8::from(raised)) - self.success);
         let Some(progress) = &mut self.dive else { return };
         progress.work += work;
+        progress.tries += 1;
         progress.attempts += 1;
         progress.attempts_work += work;
         if !raised && h < progress.lowest {
@@ -145,7 +153,9 @@ impl Schedule {
         }
         let is_slow =
             progress.attempts >= stalled_slowly.0 && progress.attempts_work >= stalled_slowly.1;
-        if progress.attempts >= stalled || is_slow || progress.work >= dive {
+        // A tenth of them tells how long attempts take.
+        let is_dear = progress.work >= dive / 10 && progress.tries < dive_attempts / 10;
+        if progress.attempts >= stalled || is_slow || is_dear || progress.work >= dive {
             self.dive = None;
             (self.recent, self.attempts) = (0, 0);
         }

@@ -471,7 +471,7 @@ impl TableStore {
         with_tables!(&self.tables, t => t.tables_of(&self.abstractions, partitioning))
     }
 
-    /// The best stored partitioning for a state that is no dead end.
+    /// The best stored partitioning for a state that is not a dead end.
     #[inline]
     pub(super) fn best(&mut self, state: &[Value]) -> Best {
         let ranks = self.ranks.of(&self.abstractions, state);

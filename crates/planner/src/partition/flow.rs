@@ -318,7 +318,7 @@ impl FlowNetworks {
         self.bytes + forgotten.map(|network| network.memory_bytes()).sum::<usize>()
     }
 
-    /// The network of each component for a state that is no dead end of any component.
+    /// The network of each component for a state that is not a dead end of any component.
     /// Whether all of them could be had within the budget.
     pub(super) fn of_state(
         &mut self,
@@ -443,7 +443,7 @@ impl PathSearch {
             for arc in &network.arcs[leaving] {
                 let through = distance + self.label_costs[arc.label as usize];
                 let head = arc.head as usize;
-                // Whatever is no nearer than the goal so far cannot lie on a shorter path.
+                // Whatever is not nearer than the goal so far cannot lie on a shorter path.
                 if through < self.distances[head] && through < self.distances[goal] {
                     self.distances[head] = through;
                     self.parents[head] = (node as u32, arc.label);

@@ -154,7 +154,7 @@ pub(crate) struct Definition<'n, 't> {
     pub(crate) sections: &'n [Node<'t>],
 }
 
-/// The first definition of this kind in a file; whatever follows it and is no definition of
+/// The first definition of this kind in a file; whatever follows it and is not a definition of
 /// another kind gives a warning.
 pub(crate) fn find_definition<'n, 't>(
     source: &Source,

@@ -6,7 +6,7 @@
 //! of the variables, and the initial value of a variable counts as its smallest one.
 //! So the initial state is the smallest of all, and the walk stays near it: bounds that are made for
 //! the initial state and those around it are good for the states that are stored.
-//! The walk is no canonical form; two members of an orbit may end at different states, which costs
+//! The walk is not a canonical form; two members of an orbit may end at different states, which costs
 //! states and nothing else.
 //!
 //! An automorphism maps plans from a state to plans of the same cost from its image, so a bound for

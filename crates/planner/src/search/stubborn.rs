@@ -1,7 +1,7 @@
 //! Strong stubborn sets, atom by atom (Röger, Helmert, Seipp, Sievers 2020): operators that may be
 //! applied later are left out.
 //!
-//! A set T of operators is stubborn in a state s that is no goal if
+//! A set T of operators is stubborn in a state s that is not a goal if
 //! (1) T contains all operators that achieve some goal fact which is false in s;
 //! (2) for each operator of T that is not applicable in s, T contains all operators that achieve one
 //!     of its preconditions which is false in s;

@@ -266,7 +266,7 @@ fn samples(
     std::iter::once(task.initial.clone()).chain((1..count).map(|_| walks.state())).collect()
 }
 
-/// The value that a partitioner gives to a state that is no dead end.
+/// The value that a partitioner gives to a state that is not a dead end.
 fn value(partitioner: &mut dyn Partitioner, state: &[Value], budget: &mut Budget) -> Cost {
     let request = Request { state, beat: None, budget, elapsed: 0, initial: false };
     let Some(found) = partitioner.partition(request) else { return 0 };

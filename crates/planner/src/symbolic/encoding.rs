@@ -1,6 +1,6 @@
 //! States as assignments of Boolean variables.
 //!
-//! A variable with d values takes ⌈log₂ d⌉ bits. Where d is no power of two the first values have
+//! A variable with d values takes ⌈log₂ d⌉ bits. Where d is not a power of two the first values have
 //! codes that are one bit shorter (truncated binary code), so that every assignment is a state and
 //! no set of states has to exclude codes without a meaning.
 //! Bit i is level 2i before an operator and level 2i + 1 after it.

@@ -74,7 +74,7 @@ impl Labeller {
         }
     }
 
-    /// The label of a state that is no dead end, whatever work it takes, which is counted; `None`
+    /// The label of a state that is not a dead end, whatever work it takes, which is counted; `None`
     /// if none can be found.
     pub(super) fn label(&mut self, state: &[Value], work: &mut Budget) -> Option<Label> {
         let mut budget = Budget::unlimited();

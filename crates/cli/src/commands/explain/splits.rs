@@ -121,7 +121,7 @@ impl Partitioners {
         names.chain([self.ocp.name()]).collect()
     }
 
-    /// Splits the costs at a state, which is no dead end, in every way.
+    /// Splits the costs at a state, which is not a dead end, in every way.
     pub(super) fn look(&mut self, state: &[Value], budget: &mut Budget) -> Look {
         let scratch = &mut self.scratch;
         let mut split = |partitioner: &mut dyn Partitioner| {

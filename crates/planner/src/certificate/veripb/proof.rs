@@ -214,7 +214,7 @@ impl Prover<'_, '_, '_> {
         self.proof.clause(&[!Var::Init], &from)
     }
 
-    /// A closed state is no goal.
+    /// A closed state is not a goal.
     fn closed_goal(&mut self, s: usize) -> Id {
         let Encoding { task, argument, goal, closed, one_value, .. } = self.encoding;
         let state = &argument.closed[s].0;

@@ -130,7 +130,7 @@ impl Ascent {
     }
 
     /// The values of the best partitionings after some numbers of steps, in ascending order, from a
-    /// saturated partitioning for a state that is no dead end.
+    /// saturated partitioning for a state that is not a dead end.
     pub fn trace(
         &mut self,
         found: &CostPartitioning,

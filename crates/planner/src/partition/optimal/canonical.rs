@@ -117,7 +117,7 @@ impl Canonical {
         }
     }
 
-    /// The canonical partitioning for a state that is no dead end of any component.
+    /// The canonical partitioning for a state that is not a dead end of any component.
     ///
     /// `None` if the solver fails, the budget does not suffice, or the bounds are too far apart when no path is missing.
     pub fn shares_for(&mut self, state: &[Value], budget: &mut Budget) -> Option<CanonicalShares> {

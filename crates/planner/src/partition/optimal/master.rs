@@ -20,7 +20,7 @@
 //! Interior solutions suit path generation: a vertex gives all of a cost to one component and
 //! swings from round to round, the centre of the optimal face does not.
 //! Deviates from the mathematics above: a class with a single slot here gives its whole cost
-//! there and is no unknown, and a label with one slot has no L of its own.
+//! there and is not an unknown, and a label with one slot has no L of its own.
 
 use rustc_hash::FxHashMap;
 

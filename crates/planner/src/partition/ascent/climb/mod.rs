@@ -43,7 +43,7 @@ const LEAST_SHARE: f64 = 1e-5;
 
 /// The work of a look at a slot in a pass over all of them, and where they do not fit into a cache.
 const SLOT: Work = 1;
-const FAR_SLOT: Work = 8;
+const FAR_SLOT: Work = 4;
 const CACHED_SLOTS: usize = 50_000;
 
 /// The work of the learned rule for a slot. With 10, 20, 30 and 50 `auto` takes 1.12, 1.10, 1.07 and
@@ -262,7 +262,7 @@ impl Climb {
         }
     }
 
-    /// Goes to a state that is no dead end of any component, and evaluates the shares there.
+    /// Goes to a state that is not a dead end of any component, and evaluates the shares there.
     /// Whether the budget sufficed for that.
     pub(crate) fn begin(&mut self, state: &[Value], budget: &mut Budget) -> bool {
         if !self.enter(state, budget) {
