@@ -2,7 +2,7 @@
 //!
 //! The one that promises most has share 1, the others as much less as they promise less, but never
 //! less than [`LEAST_SHARE`].
-//! Whoever has shown nothing yet has share 1, too.
+//! Whoever has shown nothing yet has share 1, too, and after [`PREPARATION`] a quarter.
 //!
 //! The target of a prover is the cost of the best plan, but no more than a tenth above the lower
 //! bound, for the first plans may cost twice the optimum.
@@ -18,10 +18,14 @@
 use std::collections::VecDeque;
 
 use crate::task::Cost;
-use crate::work::Work;
+use crate::work::{SECOND, Work};
 
 /// No prover has less than this of the share of the best.
 const LEAST_SHARE: f64 = 0.1;
+
+/// So much work may a prover do before it shows anything, and the share that it has from then on.
+const PREPARATION: Work = SECOND;
+const LATE_SHARE: f64 = 0.25;
 
 /// The rise that counts is that since a prover's work was this part of what it is now.
 const PAST: f64 = 3.0;
@@ -42,11 +46,13 @@ pub(super) fn target(lower: Cost, upper: Option<Cost>) -> Cost {
     upper.map_or(lower.saturating_add(1), |cost| cost.min(near))
 }
 
-/// The share of a prover that promises so much where the best promises `best`.
-pub(super) fn prover_share(promise: Option<f64>, best: f64) -> f64 {
+/// The share of a prover after so much work that promises so much, where the best one promises
+/// `best`; none is known as long as it has shown nothing.
+pub(super) fn prover_share(work: Work, promise: Option<f64>, best: f64) -> f64 {
     match promise {
-        Some(promise) if best.is_finite() => (promise / best).max(LEAST_SHARE),
-        _ => 1.0,
+        Some(promise) => (promise / best).max(LEAST_SHARE),
+        None if work < PREPARATION => 1.0,
+        None => LATE_SHARE,
     }
 }
 
@@ -98,10 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn who_has_shown_nothing_has_the_full_share() {
+    fn who_has_shown_nothing_has_the_full_share_for_a_while() {
         assert_eq!(risen(&[(10, 0), (20, 0)]).promise(20, 9), None);
-        assert_eq!(prover_share(None, 0.25), 1.0);
-        assert_eq!(prover_share(Some(0.25), f64::INFINITY), 1.0);
+        assert_eq!(prover_share(20, None, 0.25), 1.0);
+        assert_eq!(prover_share(PREPARATION, None, 0.25), LATE_SHARE);
     }
 
     #[test]
@@ -109,8 +115,8 @@ mod tests {
         let near = risen(&[(1, 60)]).promise(1000, 64).unwrap();
         let far = risen(&[(1, 40)]).promise(1000, 64).unwrap();
         assert!(near > far);
-        assert_eq!(prover_share(Some(far), near), LEAST_SHARE);
-        assert_eq!(prover_share(Some(near), near), 1.0);
+        assert_eq!(prover_share(1000, Some(far), near), LEAST_SHARE);
+        assert_eq!(prover_share(1000, Some(near), near), 1.0);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl<'e> Seat<'e> {
     /// The share of the work that it has now; the most promising prover has 1, as `best` promises.
     fn share(&self, best: f64, bounds: &Bounds) -> f64 {
         match self.role {
-            Role::Prover => prover_share(self.promise(bounds), best),
+            Role::Prover => prover_share(self.work, self.promise(bounds), best),
             Role::Finder if bounds.plan().is_none() && self.work < FIRST_PLAN => 1.0,
             Role::Finder => {
                 let stalled = (self.work - self.improved_at) / PATIENCE + 1;
@@ -168,7 +168,7 @@ pub(super) fn take_turns(
         let others = seats.iter().enumerate().filter(|&(i, seat)| i != next && !seat.is_gone());
         let promised: usize = others.map(|(_, seat)| seat.engine.may_take()).sum();
         let provers = seats.iter().filter(|seat| seat.is_present() && seat.is_proving());
-        let promises = provers.map(|seat| seat.promise(bounds).unwrap_or(f64::INFINITY));
+        let promises = provers.filter_map(|seat| seat.promise(bounds));
         let best_promise = promises.fold(0.0, f64::max);
         let seat = &mut seats[next];
         let share = seat.share(best_promise, bounds);
