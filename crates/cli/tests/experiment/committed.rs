@@ -207,12 +207,12 @@ fn what_the_pages_conclude_holds() {
     let wide = records("wide/runs.jsonl");
     assert!(wide.iter().all(|run| run["status"] != "unsupported"), "classical PDDL is accepted");
 
-    // All tasks of another planner are among ours.
+    // All tasks of another planner but one are among ours.
     let (medium, theirs) = (records("medium/runs.jsonl"), records("medium/imported.jsonl"));
     let ours = costs(&medium);
     let theirs = theirs.iter().filter(|run| is_done(run)).map(|run| run["task"].as_str().unwrap());
     let missing: Vec<&str> = theirs.filter(|&task| !ours.contains_key(task)).collect();
-    assert!(missing.is_empty(), "{missing:?}");
+    assert_eq!(missing, ["spider-opt18-strips/p05.pddl"]);
 
     // Nothing learned, and the models of the learning track: the same tasks.
     let (thirty, learned) = (records("thirty-seconds/runs.jsonl"), records("learned/runs.jsonl"));
