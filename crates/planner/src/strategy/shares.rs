@@ -2,7 +2,8 @@
 //!
 //! The one that promises most has share 1, the others as much less as they promise less, but never
 //! less than [`LEAST_SHARE`].
-//! Whoever has shown nothing yet has share 1, too, and after [`PREPARATION`] a quarter.
+//! Whoever has shown nothing yet has share 1, too, and after [`PREPARATION`] a quarter where others
+//! have shown something.
 //!
 //! The target of a prover is the cost of the best plan, but no more than a tenth above the lower
 //! bound, for the first plans may cost twice the optimum.
@@ -47,11 +48,11 @@ pub(super) fn target(lower: Cost, upper: Option<Cost>) -> Cost {
 }
 
 /// The share of a prover after so much work that promises so much, where the best one promises
-/// `best`; none is known as long as it has shown nothing.
+/// `best`; none is known as long as it has shown nothing, and `best` is 0 if no prover has.
 pub(super) fn prover_share(work: Work, promise: Option<f64>, best: f64) -> f64 {
     match promise {
         Some(promise) => (promise / best).max(LEAST_SHARE),
-        None if work < PREPARATION => 1.0,
+        None if work < PREPARATION || best == 0.0 => 1.0,
         None => LATE_SHARE,
     }
 }
@@ -108,6 +109,7 @@ mod tests {
         assert_eq!(risen(&[(10, 0), (20, 0)]).promise(20, 9), None);
         assert_eq!(prover_share(20, None, 0.25), 1.0);
         assert_eq!(prover_share(PREPARATION, None, 0.25), LATE_SHARE);
+        assert_eq!(prover_share(PREPARATION, None, 0.0), 1.0);
     }
 
     #[test]
