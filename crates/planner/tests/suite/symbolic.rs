@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 
 use planner::engine::{Bounds, Engine, Progress};
+use planner::heuristic::{Blind, Heuristic};
 use planner::reduce::{ReduceConfig, reduce};
 use planner::search::{Limits, Outcome};
-use planner::strategy::{self, Pace};
+use planner::strategy::{self, Feature, Pace, Without};
 use planner::symbolic::{Config, Direction, Symbolic};
 use planner::task::{Cost, Task};
 use planner::testing::{StateSpace, random_adl_task, random_task};
 use planner::work::Budget;
+
+use super::search::operator;
 
 /// The optimal cost by exhaustive search.
 fn optimum(task: &Task) -> Option<Cost> {
@@ -108,6 +111,7 @@ fn check_together(task: &Task, seed: u64, threads: usize, seen: &mut BTreeSet<&'
     seen.extend(solution.bounds.raised_by());
 }
 
+/// On an idle machine A* may be first on all of these small tasks.
 #[test]
 fn engines_side_by_side_find_the_same_costs() {
     let mut seen = BTreeSet::new();
@@ -117,7 +121,36 @@ fn engines_side_by_side_find_the_same_costs() {
             check_together(&random_adl_task(seed), seed, threads, &mut seen);
         }
     }
-    assert!(seen.contains("symbolic"), "{seen:?}");
+}
+
+/// Sixteen switches, each turned on by itself: as many states as A* without a bound can see, and
+/// small decision diagrams.
+#[test]
+fn symbolic_search_ends_what_blind_search_does_not() {
+    let switches = 16;
+    let operators = (0..switches).map(|var| operator(&[(var, 0)], &[(var, 1)], 1)).collect();
+    let goal: Vec<(u32, u32)> = (0..switches).map(|var| (var, 1)).collect();
+    let task = super::search::task(&[2; 16], &goal, operators);
+    for threads in [1, 2] {
+        let mut without = Without::nothing();
+        for feature in [Feature::Symmetries, Feature::Stubborn] {
+            without.leave_out(feature);
+        }
+        let bound: Box<dyn Heuristic> = Box::new(Blind::new(&task));
+        let pace = Pace::HURRIED;
+        let config = strategy::Config {
+            pace,
+            bound: Some(bound),
+            without,
+            threads,
+            ..strategy::Config::default()
+        };
+        let solution = strategy::solve(&task, config, &|_| {});
+        let Outcome::Solved(plan) = &solution.outcome else { panic!("{:?}", solution.outcome) };
+        assert_eq!(plan.cost, 16);
+        // With threads it may be A* on a machine that is busy enough.
+        assert!(threads > 1 || solution.bounds.raised_by() == Some("symbolic"));
+    }
 }
 
 #[test]
@@ -128,7 +161,7 @@ fn costs_of_all_engines_together_are_those_of_exhaustive_search() {
         check_together(&random_task(seed), seed, 1, &mut seen);
         check_together(&random_adl_task(seed), seed, 1, &mut seen);
     }
-    assert!(seen.contains("symbolic") && seen.contains("astar"), "{seen:?}");
+    assert!(seen.contains("astar"), "{seen:?}");
 }
 
 #[test]
