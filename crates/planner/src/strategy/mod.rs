@@ -5,7 +5,8 @@
 //! [`solve`] is the whole of it; its steps are in the other files: how memory is divided
 //! (memory.rs), which components a run begins with (components.rs), who divides costs among them
 //! (bound.rs), what follows when that does not suffice (stages.rs, collections.rs), and who works
-//! next (turns.rs).
+//! next (turns.rs, shares.rs).
+//! A large task gets its first plan before it is prepared (early.rs).
 //! Three engines share their bounds: A* with stored cost partitionings, symbolic search from both ends,
 //! and one that only looks for plans; with several threads they work side by side (threads.rs).
 //! Nothing here can make a result wrong: bounds are checked cost partitionings, and a result is
