@@ -296,3 +296,29 @@ fn an_optimal_plan_is_called_so_whatever_was_asked_for() {
     }
     assert_eq!(numbered(folder.path()).len(), 1);
 }
+
+/// A reduced task keeps the cheaper one of two operators that do the same, and a start plan with it.
+#[test]
+fn a_start_plan_that_the_reduced_task_makes_cheaper_is_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let operator = |name: &str, cost: u64| {
+        format!("begin_operator\n{name}\n0\n1\n0 0 0 1\n{cost}\nend_operator\n")
+    };
+    let task = format!(
+        "begin_version\n3\nend_version\nbegin_metric\n1\nend_metric\n1\n\
+         begin_variable\nv\n-1\n2\nAtom a()\nAtom b()\nend_variable\n0\n\
+         begin_state\n0\nend_state\nbegin_goal\n1\n0 1\nend_goal\n2\n{}{}0\n",
+        operator("dear", 5),
+        operator("cheap", 1)
+    );
+    fs::write(folder.path().join("task.sas"), task).unwrap();
+    fs::write(folder.path().join("mine"), "(dear)\n").unwrap();
+    let args = ["plan", "task.sas", "--start-plan", "mine", "--anytime"];
+    let (output, result) = run_in(folder.path(), &args, &[]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!((&result["cost"], &result["best_cost"]), (&1.into(), &1.into()));
+    let costs = result["plans"].as_array().unwrap().iter().map(|plan| plan["cost"].as_u64());
+    assert_eq!(costs.collect::<Vec<_>>(), [Some(5), Some(1)]);
+    let last = numbered(folder.path()).pop().unwrap();
+    assert!(fs::read_to_string(last).unwrap().starts_with("(cheap)"));
+}

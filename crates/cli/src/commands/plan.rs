@@ -167,8 +167,12 @@ fn solve(args: &Args, run: &'static Run) -> anyhow::Result<ExitCode> {
     let resources = run.resources();
     let start_plan = start_plan.and_then(|(plan, found_by)| {
         let smaller = reduction.smaller_plan(&plan);
-        if smaller.is_none() {
-            run.remark("the start plan is not used: the reduced task lacks its operators".into());
+        match &smaller {
+            // It may be cheaper: steps that the smaller task does not need are left out.
+            Some(smaller) => better.take(&reduction.plan(smaller), 0, found_by),
+            None if found_by == START_PLAN => run
+                .remark("the start plan is not used: the reduced task lacks its operators".into()),
+            None => {}
         }
         Some((smaller?, found_by))
     });

@@ -114,11 +114,14 @@ impl<'r> Better<'r> {
         Better { run, input, plan_file, is_written, state: RefCell::default() }
     }
 
-    /// Takes a plan.
+    /// Takes a plan that is cheaper than those before; others are left alone.
     pub(crate) fn take(&self, plan: &Plan, lower_bound: Cost, found_by: &'static str) {
         let task = &self.input.task;
         let text = plan.to_text(task);
         let mut state = self.state.borrow_mut();
+        if state.found.last().is_some_and(|last| last.cost <= plan.cost) {
+            return;
+        }
         if let Err(error) = self.input.validate(plan, &text) {
             state.wrong.get_or_insert(error);
             return;

@@ -141,9 +141,13 @@ fn portfolio(abstractions: &Arc<Abstractions>, without: &Without) -> Portfolio<'
 
 /// Ascent from where the last one ended.
 fn ascent(abstractions: &Arc<Abstractions>, max_bytes: usize, without: &Without) -> Ascent {
+    Ascent::new(abstractions, AscentConfig { max_bytes, ..ascent_config(without) })
+}
+
+/// How the store's ascent climbs.
+pub(super) fn ascent_config(without: &Without) -> AscentConfig {
     let plain = without.has(Feature::LearnedRule);
-    let rule = if plain { StepRule::PLAIN } else { StepRule::trained() };
-    Ascent::new(abstractions, AscentConfig { max_bytes, ..AscentConfig::stored(rule) })
+    AscentConfig::stored(if plain { StepRule::PLAIN } else { StepRule::trained() })
 }
 
 /// The store of the first stage, and that of every heuristic that stores partitionings.

@@ -10,6 +10,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::bound::ascent_config;
 use super::memory::MemoryPlan;
 use super::without::{Feature, Without};
 use crate::abstraction::{
@@ -20,7 +21,7 @@ use crate::abstraction::{
 use crate::estimate::Estimate;
 use crate::partition::{
     Ascent, AscentConfig, PartitionScratch, Partitioner, Request, Saturated, Saturator, Start,
-    StepRule, Walks,
+    Walks,
 };
 use crate::task::{Cost, Task, Value};
 use crate::work::{Budget, SECOND, Work};
@@ -93,7 +94,7 @@ pub(super) fn larger_collection(
         return None;
     }
     let go_on = || (!interrupt()).then_some(());
-    let mut comparison = Comparison::new(task, first, worth);
+    let mut comparison = Comparison::new(task, first, without, worth);
     go_on()?;
     let candidates = candidates(task, first, memory, without);
     go_on()?;
@@ -158,10 +159,14 @@ impl Comparison {
     /// orders.
     /// As many steps as the store makes: with fewer, growth looks better than it is, and a dive over
     /// the first components may be all that the task needs.
-    fn new(task: &Task, projections: &Arc<Abstractions>, worth: Worth) -> Comparison {
+    fn new(
+        task: &Task,
+        projections: &Arc<Abstractions>,
+        without: &Without,
+        worth: Worth,
+    ) -> Comparison {
         let mut budget = Budget::new(COMPARISON);
-        let config =
-            AscentConfig { start: Start::Saturated, ..AscentConfig::stored(StepRule::trained()) };
+        let config = AscentConfig { start: Start::Saturated, ..ascent_config(without) };
         let mut ascent = Ascent::new(projections, config);
         let mut orders = Saturated::new(projections);
         let mut states: Vec<(Vec<Value>, Cost)> = Vec::new();

@@ -24,7 +24,7 @@ const SLICE: Work = SECOND / 100;
 /// finds one soon.
 pub fn early_plan<'t>(task: &'t Task, config: &Config<'t>) -> Option<(Plan, &'static str)> {
     let facts: usize = task.variables.iter().map(|variable| variable.domain_size()).sum();
-    if config.start_plan.is_some() || facts.saturating_mul(task.operators.len()) < LARGE {
+    if facts.saturating_mul(task.operators.len()) < LARGE {
         return None;
     }
     let memory = MemoryPlan::new(config.memory_bytes);
