@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Compares rules for the shares of provers on traces of engines that worked alone.
 
-    scripts/shares.py ENGINES.jsonl PLANS.jsonl LIMIT [--csv OUT]
+    scripts/shares.py ENGINES.jsonl PLANS.jsonl LIMIT [--set NAME [--keep FOLDER] --csv OUT]
 
 ENGINES.jsonl: runs of experiments/engines.toml with the configurations A* and symbolic; each has
 its lower bounds over processor time. PLANS.jsonl: runs of the default on the same tasks, for the
 plans that the search for plans found, and when. A rule is simulated: whoever is furthest behind its
 share goes on along its trace, until one of both ends or the bounds meet. Prints the tasks that are
-solved within LIMIT seconds, and the geometric mean of time relative to equal shares.
+solved within LIMIT seconds, and the geometric mean of time relative to equal shares. With --csv
+the rows go to the end of a file, under the name of a set; with --keep, every second domain of a
+folder of benchmarks is a set of its own, kept apart.
 """
 
 import argparse
 import csv
 import json
 import math
+import os
 from collections import defaultdict
 
 JOINS = 0.5  # seconds that A* works before symbolic search does
@@ -97,6 +100,8 @@ def main():
     parser.add_argument("plans")
     parser.add_argument("limit", type=float)
     parser.add_argument("--csv")
+    parser.add_argument("--set", default="tasks")
+    parser.add_argument("--keep", metavar="FOLDER")
     args = parser.parse_args()
     default = traces([args.plans])
     rows = []
@@ -116,13 +121,18 @@ def main():
         ratio = math.exp(sum(math.log(row[name] / row["equal"]) for row in both) / len(both))
         print(f"{name:12} {solved} of {len(rows)} solved, {ratio:.3f} of the time")
     if args.csv:
-        with open(args.csv, "w", newline="") as out:
-            writer = csv.writer(out)
-            writer.writerow(["task", "limit_s", "astar_s", "symbolic_s", *RULES])
+        kept = set(sorted(os.listdir(args.keep))[1::2]) if args.keep else set()
+        is_new = not os.path.exists(args.csv)
+        with open(args.csv, "a", newline="") as out:
+            writer = csv.writer(out, lineterminator="\n")
+            if is_new:
+                writer.writerow(["set", "task", "limit_s", "astar_s", "symbolic_s", *RULES])
             for row in rows:
+                part = ", kept" if row["task"].split("/")[0] in kept else ", tuned on"
                 cells = [row["A*"], row["symbolic"], *(row[name] for name in RULES)]
                 cells = ["" if c is None or c == math.inf else f"{c:.2f}" for c in cells]
-                writer.writerow([row["task"], f"{args.limit:g}", *cells])
+                name = args.set + (part if args.keep else "")
+                writer.writerow([name, row["task"], f"{args.limit:g}", *cells])
 
 
 if __name__ == "__main__":
