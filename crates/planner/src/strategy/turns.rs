@@ -1,12 +1,12 @@
 //! Who works next.
 //!
-//! An engine joins when the others have worked so much as its [`Seat`] says: easy tasks end before.
+//! An engine joins when the others have worked as much as its [`Seat`] says: easy tasks end before.
 //! *Provers* can raise the lower bound, and the most promising one has the largest share of the work
 //! (shares.rs).
 //! *Finders* only look for plans. A finder has some work at once when it joins, then a
-//! [`FINDER_PART`]th of a prover's share while its plans get better, and less when it stalls: the part
-//! halves whenever its work since the last better plan has doubled.
-//! As long as there is no plan at all, it has the same share as a prover, up to [`FIRST_PLAN`].
+//! [`FINDER_PART`]th of the best prover's share while its plans get better, and less when it stalls:
+//! the part halves whenever its work since the last better plan has doubled.
+//! As long as there is no plan at all, it has the same share as the best prover, up to [`FIRST_PLAN`].
 //!
 //! The rule: whoever is behind most works next, the first of several; how far an engine has come is
 //! its work so far, each piece divided by the share that it had then.
